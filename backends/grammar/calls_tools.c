@@ -7,13 +7,13 @@
 #include <string.h>
 
 enum {
-    REF_DEPTH_MAX = 8,    /* schemas within schemas that are looked into for a type */
-    TYPE_STEPS_MAX = 1000 /* schemas that are looked at for one parameter's type */
+    REF_DEPTH_MAX = 8,    /* maximum depth of nested schemas searched for a type */
+    TYPE_STEPS_MAX = 1000 /* maximum number of schemas visited to find one parameter's type */
 };
 
 struct tool {
     const char *name;
-    const void *function; /* the node of its description */
+    const void *function; /* the JSON node of the tool's "function" object */
 };
 
 struct qn_tools {
@@ -125,7 +125,7 @@ static unsigned type_of_value(const struct qn_jref *v)
     }
 }
 
-/* A JSON pointer within the schema that the references are relative to. */
+/* Resolves a JSON pointer. References are relative to the schema `root`. */
 static struct qn_jref follow(const struct qn_jref *root, const char *ref)
 {
     struct qn_jref at = {.node = root->node};
@@ -141,7 +141,8 @@ static struct qn_jref follow(const struct qn_jref *root, const char *ref)
     return at;
 }
 
-/* *steps: schemas that may still be looked at; past them, as past the depth, any type may be. */
+/* *steps is the number of schemas that may still be visited. When it reaches 0, or at the maximum
+ * depth, the result is QN_TYPE_ANY. */
 static unsigned types_of(const struct qn_jref *root, const struct qn_jref *schema, int depth,
                          int *steps)
 {

@@ -1,9 +1,10 @@
-/* See constrain.h. Answers on their way through a constraint. */
+/* See constrain.h. This file follows sequences through a constraint, token by token. */
 #include "grammar/constrain_private.h"
 
 #include <string.h>
 
-/* The control token that text begins with: bytes of its written form, 0: none. */
+/* Length in bytes of the written form of a control token at the start of text; 0 when text does not
+ * start with one. */
 static size_t control_at(const struct qn_trie *t, const char *text)
 {
     size_t found = 0, depth = 1;
@@ -109,7 +110,7 @@ bool qn_constraint_mask(struct qn_constraint_state *s, float *logits, int32_t vo
     return m->count > 0 || (s->node->accept && s->node->n > 0 && t->n_end > 0);
 }
 
-/* Where the bytes lead; NULL: nowhere. */
+/* The node after these bytes; NULL when the constraint does not allow them. */
 static struct qn_constraint_node *walk(struct qn_constraint *c, struct qn_constraint_node *at,
                                        const char *bytes, size_t n)
 {

@@ -1,6 +1,6 @@
-/* What compiling one constraint may cost. Costs are counted in steps, each a few nanoseconds of
- * work (a comparison, an edge of an automaton), so that the same source is compiled or refused on
- * every machine, however slow or busy it is. */
+/* Limits the work of compiling one constraint. Work is counted in steps of a few nanoseconds each
+ * (a comparison, an edge of an automaton) and not in time, so that the same source is accepted or
+ * refused on every machine regardless of its speed and load. */
 #ifndef QN_GRAMMAR_CONSTRAIN_BUDGET_H
 #define QN_GRAMMAR_CONSTRAIN_BUDGET_H
 
@@ -11,10 +11,11 @@
 
 enum { QN_CONSTRAIN_STEPS_MAX = 200 * 1000 * 1000 };
 
-/* One compilation's; used by the thread that compiles. */
+/* The budget of one compilation; used only by the thread that compiles. */
 struct qn_constraint_budget {
     uint64_t left;
-    bool over; /* more was asked for than was left: what was made since is incomplete */
+    bool over; /* more steps were requested than were left; everything made since then is
+                  incomplete */
 };
 
 static inline struct qn_constraint_budget qn_budget_new(void)
@@ -22,7 +23,7 @@ static inline struct qn_constraint_budget qn_budget_new(void)
     return (struct qn_constraint_budget){.left = QN_CONSTRAIN_STEPS_MAX};
 }
 
-/* Takes `steps`; false when that is more than is left, and from then on. */
+/* Takes `steps`. Returns false when fewer are left, and for every later call. */
 static inline bool qn_budget_take(struct qn_constraint_budget *b, uint64_t steps)
 {
     if (b->over || steps > b->left) {
@@ -33,7 +34,7 @@ static inline bool qn_budget_take(struct qn_constraint_budget *b, uint64_t steps
     return true;
 }
 
-/* QN_ELIMIT, with the limit. */
+/* Returns QN_ELIMIT with a message that names the limit. */
 static inline qn_err qn_budget_fail(struct qn_error *e)
 {
     return qn_fail(e, QN_ELIMIT,

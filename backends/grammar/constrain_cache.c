@@ -1,4 +1,4 @@
-/* See constrain.h. Sources become constraints here, and what was compiled is kept. */
+/* See constrain.h. This file compiles sources to constraints and caches the results. */
 #include "grammar/constrain_private.h"
 
 #include "base/hash.h"
@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A source that is being compiled, and what comes of it for those who wait for it. */
+/* A source that one thread is compiling, with the result for the threads that wait for it. */
 struct qn_compiling {
     struct qn_compiling *next;
-    const struct qn_buf *key; /* the first one's */
+    const struct qn_buf *key; /* borrowed from the thread that compiles */
     uint64_t hash;
-    uint32_t waiting; /* threads */
+    uint32_t waiting; /* number of waiting threads */
     bool done;
-    struct qn_constraint *made; /* one reference for each that waits; NULL: failed */
+    struct qn_constraint *made; /* holds one reference for each waiting thread; NULL: compilation
+                                   failed */
     qn_err err;
     struct qn_error why;
 };
@@ -64,7 +65,7 @@ void qn_constraint_ref(struct qn_constraint *c)
     c->refs++;
 }
 
-/* What of a constraint stays as it was compiled. */
+/* Size of the part of a constraint that does not change after compilation. */
 static size_t program_bytes(const struct qn_constraint *k)
 {
     return sizeof *k + k->key.cap + qn_program_bytes(&k->program);
@@ -107,7 +108,8 @@ static size_t constraint_bytes(const struct qn_constraint *k)
     return program_bytes(k) + k->machine.bytes + k->masks.bytes;
 }
 
-/* What was used longest ago goes when all together is too much; the newest stays. */
+/* Evicts the least recently used constraints while the cache is above its limit; the newest one is
+ * never evicted. */
 void qn_constrainer_tidy(struct qn_constrainer *c)
 {
     size_t all = 0;
@@ -158,7 +160,8 @@ static qn_err add_rules(struct qn_grammar *g, const struct qn_constrain_source *
     for (size_t i = 0; i < s->n_rules; i++) {
         const struct qn_constrain_rule *r = &s->rules[i];
         uint32_t rule = 0;
-        /* A rule that the grammar does not use is compiled too: its errors are the caller's. */
+        /* A rule that the grammar does not use is compiled too, so that errors in the rule are
+         * reported to the caller. */
         while (s->grammar && rule < g->n_rules && !qn_str_eq(g->rules[rule].name, r->name))
             rule++;
         qn_budget_take(g->budget, rule);
@@ -202,7 +205,8 @@ static bool same_key(const struct qn_buf *a, uint64_t a_hash, const struct qn_bu
     return a_hash == b_hash && a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-/* What is kept of this source, now the newest; NULL: nothing. With the lock held. */
+/* The cached constraint of this source, which becomes the most recently used; NULL when there is
+ * none. Call with the lock held. */
 static struct qn_constraint *find_kept(struct qn_constrainer *c, const struct qn_buf *key,
                                        uint64_t hash)
 {
@@ -217,7 +221,8 @@ static struct qn_constraint *find_kept(struct qn_constrainer *c, const struct qn
     return k;
 }
 
-/* Waits for another thread that compiles the same source; false: none does. With the lock held. */
+/* Waits for another thread that compiles the same source. Returns false when there is none. Call
+ * with the lock held. */
 static bool await_other(struct qn_constrainer *c, const struct qn_buf *key, uint64_t hash,
                         struct qn_constraint **out, qn_err *err, struct qn_error *why)
 {
@@ -246,7 +251,7 @@ static struct qn_compiling *announce(struct qn_constrainer *c, const struct qn_b
     return p;
 }
 
-/* Hands the outcome to those who wait, and keeps what was made. */
+/* Passes the result to the waiting threads and stores the constraint in the cache. */
 static void conclude(struct qn_constrainer *c, struct qn_compiling *p, struct qn_constraint *made,
                      qn_err err, const struct qn_error *why)
 {
@@ -269,7 +274,7 @@ static void conclude(struct qn_constrainer *c, struct qn_compiling *p, struct qn
     pthread_mutex_unlock(&c->lock);
 }
 
-/* The caller has the one reference; NULL: the program cannot even begin. */
+/* The caller receives the only reference. NULL when the program allows no first state. */
 static struct qn_constraint *constraint_new(struct qn_constrainer *c,
                                             struct qn_constraint_program *program,
                                             const struct qn_buf *key, uint64_t hash)
@@ -290,7 +295,8 @@ static struct qn_constraint *constraint_new(struct qn_constrainer *c,
     return NULL;
 }
 
-/* Finds, awaits or makes the constraint of this key. */
+/* Returns the constraint of this key: from the cache, from another thread that is compiling it, or
+ * newly compiled. */
 static qn_err obtain(struct qn_constrainer *c, const struct qn_constrain_source *s,
                      const struct qn_buf *key, struct qn_constraint **out, struct qn_error *why)
 {
@@ -330,7 +336,7 @@ qn_err qn_constraint_compile(struct qn_constrainer *c, const struct qn_constrain
     }
     qn_err err = obtain(c, s, &key, out, &why);
     qn_buf_deinit(&key);
-    /* To the client that sent it, text that is no JSON is a bad value like any other. */
+    /* Text that is not JSON is an invalid parameter of the client's request. */
     return err ? qn_fail_param(e, err == QN_EFORMAT ? QN_EINVAL : err, param, "%s: %s", param,
                                why.message)
                : QN_OK;

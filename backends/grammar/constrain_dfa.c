@@ -7,8 +7,9 @@
 #include <string.h>
 
 enum {
-    MINIMIZE_WORK = 6 * 1000 * 1000, /* states² · classes beyond which it is not worth it */
-    KEY_STEP = 16                    /* bytes of a key whose reading or writing is a step */
+    MINIMIZE_WORK = 6 * 1000 * 1000, /* states² · classes above which minimising costs more than it
+                                        saves */
+    KEY_STEP = 16                    /* key bytes read or written per step of the budget */
 };
 
 void qn_dfa_deinit(struct qn_dfa *d)
@@ -44,10 +45,10 @@ size_t qn_dfa_bytes(const struct qn_dfa *d)
     return sizeof *d + (size_t)d->n * (d->classes * sizeof *d->next + sizeof *d->flags);
 }
 
-/* While building: the states' keys one after another, and a hash table of them. */
+/* While an automaton is built: the states' keys, concatenated, and a hash table of them. */
 struct builder {
     struct qn_buf keys;
-    size_t *at; /* [n + 1] where each key begins */
+    size_t *at; /* [n + 1] offset of each key */
     uint32_t n, cap;
     uint32_t *slot; /* [mask + 1] state + 1, 0: free */
     uint32_t mask;
@@ -74,7 +75,8 @@ static void rehash(struct builder *b)
     }
 }
 
-/* The state of this key, a new one if need be; QN_DFA_DEAD when there are too many. */
+/* Returns the state of this key and adds it if it is new; QN_DFA_DEAD when there are too many
+ * states. */
 static uint32_t intern(struct builder *b, uint32_t classes, const void *key, size_t n)
 {
     uint32_t i = (uint32_t)key_hash(key, n) & b->mask;
@@ -105,7 +107,7 @@ static uint32_t intern(struct builder *b, uint32_t classes, const void *key, siz
     return b->n - 1;
 }
 
-/* Renumbers states: map [n] has each one's new number, QN_DFA_DEAD to drop it. */
+/* Renumbers states: map [n] holds each state's new number, or QN_DFA_DEAD for a state to drop. */
 static void renumber(struct qn_dfa *d, const uint32_t *map, uint32_t n)
 {
     uint32_t *next = qn_xcalloc((size_t)n * d->classes, sizeof *next);
@@ -126,10 +128,10 @@ static void renumber(struct qn_dfa *d, const uint32_t *map, uint32_t n)
     d->n = n;
 }
 
-/* Drops what leads to no accepting state. The start stays. */
+/* Drops states from which no accepting state can be reached. The start state is never dropped. */
 static void trim(struct qn_dfa *d)
 {
-    /* Edges backward, as lists in arrays. */
+    /* Reverse edges, as adjacency lists in arrays. */
     size_t edges = (size_t)d->n * d->classes, filled = 0;
     uint32_t *first = qn_xcalloc((size_t)d->n + 2, sizeof *first);
     uint32_t *from = qn_xmalloc((edges + 1) * sizeof *from);
@@ -168,8 +170,8 @@ static void trim(struct qn_dfa *d)
     free(map);
 }
 
-/* Moore's refinement: states are split until those of a block agree in flags and in the blocks they
- * lead to. */
+/* Moore's partition refinement: blocks are split until all states of a block agree in flags and in
+ * the blocks that they lead to. */
 static void minimize(struct qn_dfa *d, struct qn_constraint_budget *budget)
 {
     if ((uint64_t)d->n * d->n * d->classes > MINIMIZE_WORK)
@@ -179,7 +181,7 @@ static void minimize(struct qn_dfa *d, struct qn_constraint_budget *budget)
     while (size < d->n * 2)
         size *= 2;
     uint32_t *slot = qn_xcalloc(size, sizeof *slot);
-    uint32_t *first = qn_xcalloc(d->n, sizeof *first); /* a state of each block */
+    uint32_t *first = qn_xcalloc(d->n, sizeof *first); /* one representative state of each block */
     for (uint32_t s = 0; s < d->n; s++)
         block[s] = d->flags[s];
     uint32_t blocks = 0;
@@ -216,7 +218,7 @@ static void minimize(struct qn_dfa *d, struct qn_constraint_budget *budget)
             break;
         blocks = n;
     }
-    /* The first state met is 0, so the start stays 0. */
+    /* State 0 is the first that receives a block, so the start state remains 0. */
     if (blocks < d->n)
         renumber(d, block, blocks);
     free(block);
@@ -243,7 +245,7 @@ qn_err qn_dfa_build(struct qn_dfa_plan *plan, const void *start, size_t n, struc
     if (intern(&b, plan->classes, start, n) == QN_DFA_DEAD)
         err = qn_fail(e, QN_ELIMIT, "too large");
     for (uint32_t s = 0; s < b.n && !err; s++) {
-        /* The keys move when they grow. */
+        /* The buffer of keys may be reallocated below, so the key is copied. */
         qn_buf_clear(&key);
         qn_buf_add(&key, b.keys.data + b.at[s], b.at[s + 1] - b.at[s]);
         b.flags[s] = plan->flags(plan->ctx, key.data, key.len);
@@ -316,7 +318,7 @@ static qn_err product(const struct qn_dfa *a, const struct qn_dfa *b, bool subtr
     struct pair_ctx ctx = {a, b, subtract};
     struct qn_dfa_plan plan = {
         .ctx = &ctx, .step = pair_step, .flags = pair_flags, .budget = budget};
-    /* Bytes that neither tells apart: at most 256 pairs of classes. */
+    /* Bytes that neither automaton tells apart share a class: at most 256 pairs of classes. */
     uint16_t pairs[256];
     for (int byte = 0; byte < 256; byte++) {
         uint16_t pair = (uint16_t)(a->of[byte] << 8 | b->of[byte]);

@@ -1,21 +1,23 @@
-/* A grammar is made ready for the machine: its regular parts become automata, rules and
- * alternatives that allow no text go away.
+/* Prepares a grammar for the machine: regular parts become automata; rules and alternatives that
+ * allow no text are removed.
  *
- * Small rules without loops are put where they are used, so that what they say ends up in one
- * automaton with its neighbours; others (a string, a number) stay rules of their own, whose states,
- * and thereby masks, all places that use them share. */
+ * Small rules without loops are inlined, so that their text is part of the same automaton as the
+ * text next to them. Other rules (a string, a number) remain separate, so that all references share
+ * the rule's states and thereby its masks. */
 #include "grammar/constrain_grammar.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    INLINE_MAX = 160,  /* states of a rule that is put where it is used, about */
-    FOLD_MAX = 50000,  /* states of an expression worth making one automaton, about */
-    INLINE_ROUNDS = 16 /* rules in rules in rules */
+    INLINE_MAX = 160,  /* approximate number of states up to which a rule is inlined */
+    FOLD_MAX = 50000,  /* approximate number of states up to which an expression becomes one
+                          automaton */
+    INLINE_ROUNDS = 16 /* maximum nesting of inlined rules */
 };
 
-/* States before they are deterministic, about; more than FOLD_MAX means too many. */
+/* Approximate number of nondeterministic states; a value above FOLD_MAX means that there are too
+ * many. */
 static size_t weight(struct qn_grammar *g, const struct qn_gx *x)
 {
     qn_budget_take(g->budget, 1);
@@ -77,8 +79,8 @@ static bool is_finite(struct qn_grammar *g, const struct qn_gx *x)
     }
 }
 
-/* A copy of x in which each part has become what `change` makes of it, from the leaves up; x itself
- * where nothing changes. */
+/* A copy of x in which `change` has been applied to each part, from the leaves up. Returns x itself
+ * when nothing changes. */
 typedef const struct qn_gx *(*change_fn)(struct qn_grammar *g, const struct qn_gx *leaf,
                                          const void *ctx);
 
@@ -131,7 +133,7 @@ static void inline_rules(struct qn_grammar *g)
     free(small);
 }
 
-/* x is regular: one automaton, or NULL when it would be too large for that. */
+/* x must be regular. Returns one automaton, or NULL when that automaton would be too large. */
 static const struct qn_gx *fold_whole(struct qn_grammar *g, const struct qn_gx *x)
 {
     struct qn_dfa d;
@@ -151,7 +153,7 @@ static const struct qn_gx *fold_whole(struct qn_grammar *g, const struct qn_gx *
 
 static const struct qn_gx *fold(struct qn_grammar *g, const struct qn_gx *x);
 
-/* Neighbours that are regular are folded together. */
+/* Folds adjacent regular parts into one automaton. */
 static const struct qn_gx *fold_list(struct qn_grammar *g, const struct qn_gx *x)
 {
     struct qn_gx_list out = {0}, run = {0};
@@ -160,7 +162,8 @@ static const struct qn_gx *fold_list(struct qn_grammar *g, const struct qn_gx *x
         bool regular = i < x->list.n && is_regular(g, x->list.v[i]);
         if (regular)
             qn_gx_push(&run, x->list.v[i]);
-        /* Alternatives have no order: theirs are folded at the end, all in one. */
+        /* Alternatives have no order, so all regular alternatives are folded together at the
+         * end. */
         if (run.n > 0 && (i == x->list.n || (seq && !regular))) {
             const struct qn_gx *all = (seq ? qn_gx_seq : qn_gx_alt)(g, run.v, run.n);
             const struct qn_gx *one = fold_whole(g, all);
@@ -229,7 +232,8 @@ static void prune(struct qn_grammar *g)
     bool *good = qn_xcalloc(g->n_rules, sizeof *good);
     for (bool changed = true; changed && !g->budget->over;) {
         changed = false;
-        /* Rules refer mostly to later ones. */
+        /* Rules are processed from the last to the first because most references point to later
+         * rules. */
         for (uint32_t i = g->n_rules; i-- > 0;) {
             if (!good[i] && is_productive(g, g->rules[i].body, good))
                 good[i] = changed = true;

@@ -177,7 +177,8 @@ const struct qn_gx *qn_gx_seq(struct qn_grammar *g, const struct qn_gx *const *v
     for (size_t i = 0; i < n; i++)
         if (v[i]->kind == QN_GX_NEVER)
             return &never;
-    /* Empty parts go, so that what allows only the empty text is the empty text. */
+    /* Empty parts are dropped, so that a sequence that allows only the empty text becomes
+     * QN_GX_EMPTY. */
     struct qn_gx_list some = {0};
     for (size_t i = 0; i < n; i++)
         if (v[i]->kind != QN_GX_EMPTY)

@@ -1,6 +1,6 @@
-/* See constrain_machine.h. The stacks are those of a pushdown automaton run on all its ways at
- * once; sharing them is Tomita's graph-structured stack (Efficient Parsing for Natural Language,
- * 1985). */
+/* See constrain_machine.h. The stacks are those of a pushdown automaton that runs on all its paths
+ * at once. Sharing the stacks is Tomita's graph-structured stack (Efficient Parsing for Natural
+ * Language, 1985). */
 #include "grammar/constrain_machine.h"
 
 #include "base/hash.h"
@@ -10,12 +10,12 @@
 #include <string.h>
 
 struct qn_stack {
-    struct qn_stack *chain; /* in the hash table */
+    struct qn_stack *chain; /* next in the hash bucket */
     struct qn_stack *up;
-    uint32_t place; /* where to go on; a LOOP's own place for a body */
-    uint32_t count; /* LOOP: times the body has begun */
-    uint32_t fresh; /* the closure that pushed it last */
-    uint32_t used;  /* the tidying that saw it last */
+    uint32_t place; /* instruction to continue at; for a LOOP's body, the LOOP itself */
+    uint32_t count; /* LOOP: how often the body has begun */
+    uint32_t fresh; /* epoch of the last closure that pushed this entry */
+    uint32_t used;  /* epoch of the last tidying that marked this entry as used */
 };
 
 struct todo {
@@ -25,10 +25,10 @@ struct todo {
 
 struct seen {
     struct todo what;
-    uint32_t epoch; /* of another closure: the slot is free */
+    uint32_t epoch; /* when it is not the current epoch, the slot is free */
 };
 
-/* Scratch of one closure. */
+/* Working memory of one closure: all positions that are reached without reading a byte. */
 struct qn_closure {
     struct todo *todo;
     struct seen *seen; /* [seen_mask + 1], a hash table */
@@ -151,20 +151,20 @@ static void loop(struct qn_machine *m, uint32_t place, uint32_t count, struct qn
     if (count >= i->min)
         later(m->work, i->next, up);
     if (i->max == QN_REPEAT_EVER || count < i->max) {
-        /* Beyond min an unbounded loop does not count. */
+        /* Once an unbounded loop has reached min, its count stays at min. */
         uint32_t next = i->max == QN_REPEAT_EVER && count >= i->min ? i->min : count + 1;
         later(m->work, i->arg, push(m, place, next, up));
     }
 }
 
-/* Follows everything in the list that takes no byte. */
+/* Follows all instructions of the work list that read no byte. */
 static void close_over(struct qn_machine *m)
 {
     struct qn_closure *w = m->work;
     const struct qn_constraint_program *p = m->p;
     while (w->n > 0 && w->n_out < QN_MACHINE_PLACES_MAX && w->steps < QN_MACHINE_CLOSURE_MAX) {
         if (m->bytes > QN_MACHINE_BYTES_HARD)
-            return; /* intern says so */
+            return; /* intern() checks the same limit and reports it */
         w->steps++;
         m->steps++;
         struct todo t = w->todo[--w->n];
@@ -179,7 +179,8 @@ static void close_over(struct qn_machine *m)
                 later(w, t.up->place, t.up->up);
             else if (!p->v[t.up->place].nullable || t.up->fresh != m->epoch)
                 loop(m, t.up->place, t.up->count, t.up->up);
-            /* else the body was empty: one turn more without a byte leads nowhere new. */
+            /* Otherwise the body was empty; another iteration without a byte reaches nothing
+             * new. */
             break;
         case QN_OP_TERM: {
             struct qn_place start = {.dfa = i->arg};
@@ -244,12 +245,13 @@ static void note_first(const struct qn_constraint_program *p, struct qn_constrai
     }
 }
 
-/* The node of what the closure has found; NULL when that is nothing at all. */
+/* Returns the node of the set that the closure has found; NULL when the set is empty and does not
+ * accept, or when a limit was met. */
 static struct qn_constraint_node *intern(struct qn_machine *m)
 {
     struct qn_closure *w = m->work;
     size_t n = 0;
-    /* A closure that was cut short has not found all. */
+    /* A closure that was cut short has not found all positions. */
     if (m->bytes > QN_MACHINE_BYTES_HARD || w->n > 0)
         m->gave_up = true;
     if (m->gave_up)
@@ -301,7 +303,7 @@ bool qn_place_step(const struct qn_constraint_program *p, struct qn_place *place
         } else {
             if (place->count >= d->max)
                 return false;
-            /* Without an upper bound it does not matter by how much the lower one is passed. */
+            /* Without an upper bound the count needs to go no further than the lower bound. */
             if (d->max != QN_REPEAT_EVER || place->count < d->min)
                 place->count++;
         }
@@ -424,7 +426,8 @@ void qn_machine_tidy(struct qn_machine *m)
                 free_node(m, n);
                 continue;
             }
-            /* What it knew of others is gone with them; its mask can be made again. */
+            /* The cached transitions may point to nodes that are freed here. The mask is dropped as
+             * well; it can be recomputed. */
             m->bytes -= qn_mask_bytes(n->mask);
             qn_mask_free(n->mask);
             n->mask = NULL;

@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPARSE = 64 }; /* one token in so many, or fewer, are kept as a list */
+enum { SPARSE = 64 }; /* a mask with at most one token in SPARSE is stored as a list */
 
 /* The cached mask of one automaton state, shared by all constraints that use it. */
 struct lexical {
     struct lexical *chain;
     uint32_t dfa, state;
-    uint32_t min, max; /* characters still to come, of a counted automaton: no more of them than a
-                          token can have */
-    struct qn_mask *inside; /* tokens that stay inside */
-    uint32_t *exits; /* nodes of the tree at which the automaton may be left, with more below */
+    uint32_t min, max;      /* counted automaton: how many more characters must and may follow, both
+                               capped at the characters of the longest token */
+    struct qn_mask *inside; /* tokens that stay within the automaton */
+    uint32_t *exits; /* nodes of the prefix tree at which the automaton may end and below which
+                        there are more tokens */
     uint32_t n_exits;
 };
 
@@ -108,7 +109,7 @@ static struct qn_mask *pack(const struct qn_trie *t, const uint64_t *bits)
     return m;
 }
 
-/* Walks the tree from the state: the one walk over (nearly) all tokens. */
+/* Walks the prefix tree from one automaton state. This is the only walk over nearly all tokens. */
 static void walk_state(struct qn_mask_maker *k, struct lexical *x)
 {
     const struct qn_trie *t = k->trie;
@@ -202,7 +203,7 @@ static bool over_limit(const struct qn_mask_maker *k)
     return k->work >= QN_MASK_WORK_MAX || k->machine->gave_up;
 }
 
-/* Tokens below the tree's node `top` whose rest may follow `start`. */
+/* Adds the tokens below the tree's node `top` whose remaining bytes may follow `start`. */
 static void walk_below(struct qn_mask_maker *k, struct qn_constraint_node *start, uint32_t top)
 {
     const struct qn_trie *t = k->trie;
@@ -266,8 +267,8 @@ const struct qn_mask *qn_mask_of(struct qn_mask_maker *k, struct qn_constraint_n
     return n->mask;
 }
 
-/* n at most 64 logits. What is rarer is gone through one by one, so that no branch has to be
- * guessed for each token. */
+/* n is at most 64 logits. Loops over whichever of the allowed and the excluded tokens are fewer, so
+ * that there is no unpredictable branch per token. */
 static void apply_word(uint64_t word, float *logits, int32_t n)
 {
     float kept[64];

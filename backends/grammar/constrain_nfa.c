@@ -1,5 +1,6 @@
-/* Regular expressions over characters become automata over bytes: a nondeterministic one in
- * continuation-passing style (Thompson, CACM 11(6), 1968), then the subset construction. */
+/* Compiles regular expressions over characters to automata over bytes: first a nondeterministic
+ * automaton in continuation-passing style (Thompson, CACM 11(6), 1968), then the subset
+ * construction. */
 #include "grammar/constrain_grammar.h"
 
 #include "base/str.h"
@@ -8,12 +9,12 @@
 #include <string.h>
 
 enum node_kind {
-    NODE_BYTES, /* a byte of lo..hi, then a */
-    NODE_SPLIT, /* a or b, at once */
+    NODE_BYTES, /* a byte of lo..hi, then node a */
+    NODE_SPLIT, /* node a or node b, without reading a byte */
     NODE_FAIL,
     NODE_MATCH,
-    NODE_BEGIN, /* a, but only before the first byte */
-    NODE_END    /* a, but only after the last byte */
+    NODE_BEGIN, /* node a, but only before the first byte */
+    NODE_END    /* node a, but only after the last byte */
 };
 
 struct node {
@@ -26,8 +27,8 @@ struct nfa {
     uint32_t n, cap;
     bool full;
     enum qn_gx_encoding encoding;
-    struct qn_constraint_budget *budget; /* lent */
-    /* The subset construction's scratch. */
+    struct qn_constraint_budget *budget; /* borrowed */
+    /* Working memory of the subset construction. */
     uint32_t *mark, epoch; /* [n] */
     uint32_t *stack, *found;
     size_t n_found;
@@ -47,8 +48,8 @@ static uint32_t node(struct nfa *f, struct node v)
     return f->n++;
 }
 
-/* A byte of lo..hi, then next. Those made since `since` are used again, the last few of them: the
- * ranges of a set ascend, so what they share is near. */
+/* A node for a byte of lo..hi, followed by `next`. Reuses an equal node among the last 256 made
+ * since `since`: the ranges of a set are ascending, so equal nodes are close together. */
 static uint32_t bytes(struct nfa *f, uint8_t lo, uint8_t hi, uint32_t next, uint32_t since)
 {
     enum { NEAR = 256 };
@@ -74,8 +75,8 @@ static uint32_t text(struct nfa *f, const char *s, size_t n, uint32_t next)
     return next;
 }
 
-/* Code points first..last, whose UTF-8 forms are of one length and differ only as a product of byte
- * ranges, or are cut into such parts. */
+/* Code points first..last. Recurses until all UTF-8 forms of a range have the same length and are
+ * the product of one byte range per position. */
 static uint32_t utf8(struct nfa *f, uint32_t first, uint32_t last, uint32_t next, uint32_t since,
                      uint32_t otherwise)
 {
@@ -115,7 +116,7 @@ static uint32_t plain_range(struct nfa *f, uint32_t first, uint32_t last, uint32
     return otherwise;
 }
 
-/* As within a JSON string: RFC 8259, section 7. */
+/* The form within a JSON string: RFC 8259, section 7. */
 static uint32_t json_range(struct nfa *f, uint32_t first, uint32_t last, uint32_t next,
                            uint32_t since, uint32_t otherwise)
 {
@@ -178,7 +179,8 @@ static uint32_t emit_repeat(struct nfa *f, const struct qn_gx *x, uint32_t next)
     }
     for (uint32_t i = 0; i < x->repeat.min && !f->full; i++) {
         uint32_t made = f->n, start = emit(f, body, end);
-        /* A turn that makes nothing is like all that would follow, and never fills f. */
+        /* An iteration that adds no node will not add any later either, so the loop would not end
+         * by filling f. */
         if (start == end && f->n == made)
             break;
         end = start;
@@ -197,7 +199,7 @@ static uint32_t emit(struct nfa *f, const struct qn_gx *x, uint32_t next)
         if (f->encoding == QN_GX_UTF8)
             return text(f, x->bytes.s, x->bytes.n, next);
         for (size_t at = 0, n = x->bytes.n; n > 0 && !f->full; n = at) {
-            /* Characters from the last to the first. */
+            /* Characters are emitted from the last to the first. */
             at = n - 1;
             while (at > 0 && ((uint8_t)x->bytes.s[at] & 0xc0) == 0x80)
                 at--;
@@ -235,8 +237,9 @@ static uint32_t emit(struct nfa *f, const struct qn_gx *x, uint32_t next)
     return node(f, (struct node){.kind = NODE_FAIL});
 }
 
-/* What can be reached from `start` without a byte goes to f->found: bytes, the match, and what is
- * only open at the end. first: no byte has come yet; last: none will come any more. */
+/* Collects in f->found the nodes that are reached from `start` without reading a byte: byte nodes,
+ * the match, and conditions on the end of the text. first: no byte has been read; last: no byte
+ * will follow. */
 static void reach(struct nfa *f, uint32_t start, bool first, bool last)
 {
     size_t n = 0;
@@ -284,7 +287,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A state's key: 1 when no byte has come yet, then the nodes. */
+/* A state's key: 1 when no byte has been read yet (else 0), then the node numbers. */
 static void write_set(struct nfa *f, uint32_t first, struct qn_buf *to)
 {
     qsort(f->found, f->n_found, sizeof *f->found, by_number);
@@ -327,7 +330,7 @@ static uint8_t subset_flags(void *ctx, const void *state, size_t n)
     return 0;
 }
 
-/* Bytes that no edge tells apart share a class. */
+/* Bytes that no edge distinguishes share a class. */
 static void make_classes(const struct nfa *f, struct qn_dfa_plan *plan)
 {
     bool begins[257] = {true};

@@ -6,7 +6,7 @@
 
 enum {
     PLACE_RETURN = 0,
-    EXPAND_PARTS = 24 /* a body with fewer parts may be written out several times */
+    EXPAND_PARTS = 24 /* a body with fewer parts than this may be unrolled */
 };
 
 struct maker {
@@ -60,7 +60,7 @@ struct edges {
     size_t n, cap;
 };
 
-/* Rules that x can begin with. */
+/* Appends the rules with which x can begin. */
 static void first_rules(const struct maker *m, const struct qn_gx *x, struct edges *out)
 {
     switch (x->kind) {
@@ -90,14 +90,15 @@ static void first_rules(const struct maker *m, const struct qn_gx *x, struct edg
     }
 }
 
-/* Depth first over "can begin with"; a rule met on its own way is left-recursive. */
+/* Depth-first search over "can begin with"; a rule that is reached from itself is
+ * left-recursive. */
 static qn_err check_left(const struct maker *m, struct qn_error *e)
 {
     uint32_t n = m->g->n_rules;
     struct edges edges = {0};
     size_t *at = qn_xcalloc((size_t)n + 1, sizeof *at),
            *end = qn_xcalloc((size_t)n + 1, sizeof *end);
-    uint8_t *color = qn_xcalloc(n, 1); /* 1: on the way, 2: done */
+    uint8_t *color = qn_xcalloc(n, 1); /* 1: on the current path, 2: done */
     uint32_t *way = qn_xcalloc(n, sizeof *way), found = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++) {
         at[i] = edges.n;
@@ -169,7 +170,7 @@ static uint32_t any(struct maker *m, const uint32_t *ways, uint32_t n)
     return instr(m, (struct qn_instr){.op = QN_OP_ANY, .arg = p->n_ways - n, .n = n});
 }
 
-/* Parts of an expression, counted up to `most`. */
+/* Number of parts of an expression, counted up to `most`. */
 static uint32_t parts(const struct qn_gx *x, uint32_t most)
 {
     uint32_t n = 1;
@@ -245,7 +246,8 @@ static uint32_t emit(struct maker *m, const struct qn_gx *x, uint32_t next)
     case QN_GX_EMPTY:
         return next;
     default:
-        /* NEVER is left only as the body of rules that nothing refers to; the rest was folded. */
+        /* NEVER remains only as the body of rules that no other rule refers to; folding removed the
+         * rest. */
         return any(m, NULL, 0);
     }
 }

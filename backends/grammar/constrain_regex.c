@@ -21,8 +21,9 @@ struct parser {
     struct qn_error *e;
     enum qn_gx_encoding encoding;
     int depth;
-    bool begun;  /* something other than ^ and looking ahead has come, or alternatives */
-    bool anchor; /* a leading ^ has come */
+    bool begun;  /* an element other than ^ or a lookahead has been read, or the expression has
+                    alternatives */
+    bool anchor; /* a leading ^ has been read */
     struct look looks[LOOKS_MAX];
     size_t n_looks;
     qn_err err;
@@ -50,7 +51,7 @@ static const struct qn_gx *fail(struct parser *p, qn_err code, const char *what)
     return qn_gx_never(p->g);
 }
 
-/* ECMA's \s is White_Space, line ends and U+FEFF. */
+/* In ECMA-262, \s is White_Space, line terminators and U+FEFF. */
 static const struct qn_range digits[] = {{'0', '9'}},
                              words[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}},
                              spaces[] = {{0x09, 0x0d},     {0x20, 0x20},     {0xa0, 0xa0},
@@ -73,7 +74,7 @@ static void add_ranges(struct ranges *r, const struct qn_range *v, size_t n, boo
         add_range(r, from, QN_CODEPOINT_MAX);
 }
 
-/* \p{...}: the general categories that the table of unicode.h can tell. */
+/* \p{...}: the general categories that the table in unicode.h distinguishes. */
 static bool add_property(struct parser *p, struct ranges *r, bool negative)
 {
     static const struct {
@@ -110,7 +111,8 @@ static bool add_property(struct parser *p, struct ranges *r, bool negative)
             continue;
         p->at = end + 1;
         qn_unicode_init();
-        /* Unassigned characters are in no category; U+E0100 on are marks that are never typed. */
+        /* Unassigned characters belong to no category; marks from U+E0100 on are not typed in
+         * practice and are left out. */
         uint32_t from = 0;
         bool inside = false;
         for (uint32_t cp = 0; cp <= QN_UNICODE_MAPPED; cp++) {
@@ -145,7 +147,7 @@ static bool hex(const char *s, size_t digits_wanted, uint32_t *out)
     return true;
 }
 
-/* The code point of \uHHHH, \u{H...} or a pair of surrogates; p->at is behind the u. */
+/* Reads the code point of \uHHHH, \u{H...} or a surrogate pair; p->at is after the u. */
 static bool unicode_escape(struct parser *p, uint32_t *cp)
 {
     if (*p->at == '{') {
@@ -168,7 +170,8 @@ static bool unicode_escape(struct parser *p, uint32_t *cp)
     return true;
 }
 
-/* Behind a backslash: a class is added to r (true in *is_class), else *cp is the one character. */
+/* Reads an escape after its backslash. A class is added to r (*is_class is true); otherwise *cp is
+ * the character. */
 static bool escape(struct parser *p, struct ranges *r, bool *is_class, uint32_t *cp)
 {
     static const struct {
@@ -381,7 +384,8 @@ static bool number(const char **at, uint32_t *out)
     return true;
 }
 
-/* {n}, {n,}, {n,m}: false, and p->at as it was, when a brace is just a brace. */
+/* Reads {n}, {n,} or {n,m}. Returns false with p->at unchanged when the brace is a literal
+ * character. */
 static bool braces(struct parser *p, uint32_t *min, uint32_t *max)
 {
     const char *at = p->at + 1;
@@ -418,7 +422,7 @@ static const struct qn_gx *parse_term(struct parser *p)
     } else {
         return x;
     }
-    p->at += *p->at == '?'; /* lazy: the same texts */
+    p->at += *p->at == '?'; /* a lazy quantifier matches the same texts */
     return qn_gx_repeat(p->g, x, min, max);
 }
 

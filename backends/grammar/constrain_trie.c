@@ -13,7 +13,8 @@ struct entry {
     bool control;
 };
 
-/* The byte at a place of its path: control tokens have one byte more at the front. */
+/* The i-th byte of an entry's path in the tree; the path of a control token has QN_CONTROL_BYTE in
+ * front. */
 static uint8_t byte_at(const struct entry *x, size_t i)
 {
     if (x->control)
@@ -30,7 +31,8 @@ static int by_bytes(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
     if (x->control != y->control)
-        return x->control ? 1 : -1; /* plain tokens with the control byte first are left out */
+        return x->control ? 1 : -1; /* plain tokens that begin with QN_CONTROL_BYTE are not in the
+                                       tree */
     size_t n = x->n < y->n ? x->n : y->n;
     int c = n ? memcmp(x->bytes, y->bytes, n) : 0;
     if (c != 0)
@@ -48,7 +50,7 @@ static size_t common(const struct entry *x, const struct entry *y)
     return i;
 }
 
-/* Closes every open node deeper than depth. */
+/* Closes every open node below `depth`. */
 static void close_nodes(struct qn_trie *t, uint32_t *open, size_t *n_open, size_t depth)
 {
     while (*n_open > depth)

@@ -1,6 +1,7 @@
-/* See constrain_words.h. Words come sorted; the states of a word that the next one does not share
- * are final and are merged with equal ones. Source: Daciuk, Mihov, Watson, Watson, "Incremental
- * construction of minimal acyclic finite-state automata", Computational Linguistics 26(1), 2000. */
+/* See constrain_words.h. Words are added in sorted order; the states of a word that are not shared
+ * with the next word are final and are merged with equal ones. Source: Daciuk, Mihov, Watson,
+ * Watson, "Incremental construction of minimal acyclic finite-state automata", Computational
+ * Linguistics 26(1), 2000. */
 #include "grammar/constrain_words.h"
 
 #include "base/hash.h"
@@ -15,11 +16,12 @@ struct edge {
 };
 
 struct state {
-    uint32_t first, n; /* edges */
+    uint32_t first, n; /* edges of the state */
     bool accept;
 };
 
-/* A state on the way of the present word: its edges so far, the last one's target still open. */
+/* A state on the path of the current word: its edges so far; the target of the last edge is not
+ * known yet. */
 struct open {
     struct edge *v;
     uint32_t n, cap;
@@ -27,13 +29,13 @@ struct open {
 };
 
 struct maker {
-    struct state *states; /* final ones */
+    struct state *states; /* final states */
     uint32_t n, cap;
-    struct edge *edges; /* theirs */
+    struct edge *edges; /* edges of the final states */
     uint32_t n_edges, cap_edges;
     uint32_t *slot; /* [mask + 1] final state + 1 */
     uint32_t mask;
-    struct open *way; /* [depth + 1] */
+    struct open *way; /* [depth + 1] path of the current word */
     size_t deepest;
     struct qn_constraint_budget *budget;
     bool full;
@@ -70,7 +72,8 @@ static void rehash(struct maker *m)
         *slot_of(m, m->edges + m->states[s].first, m->states[s].n, m->states[s].accept) = s + 1;
 }
 
-/* The final state that equals this open one, which is empty afterwards. */
+/* Returns the final state that equals this open state, adding it if needed; the open state is empty
+ * afterwards. */
 static uint32_t finish(struct maker *m, struct open *o)
 {
     uint32_t *slot = slot_of(m, o->v, o->n, o->accept);
@@ -100,7 +103,7 @@ static uint32_t finish(struct maker *m, struct open *o)
     return m->n - 1;
 }
 
-/* The states of the present word from `depth` on are final. */
+/* Makes the states of the current word from `depth` on final. */
 static void finish_from(struct maker *m, size_t from, size_t depth)
 {
     for (size_t at = from; at > depth; at--) {
@@ -127,7 +130,7 @@ static int by_bytes(const void *a, const void *b)
     return c ? c : (x->bytes.n > y->bytes.n) - (x->bytes.n < y->bytes.n);
 }
 
-/* Adds the words, sorted; returns the start. */
+/* Adds the sorted words; returns the start state. */
 static uint32_t add_words(struct maker *m, const struct qn_gx *const *words, size_t n)
 {
     const char *last = "";
@@ -154,7 +157,7 @@ static uint32_t add_words(struct maker *m, const struct qn_gx *const *words, siz
     return finish(m, &m->way[0]);
 }
 
-/* As a table, the start first. */
+/* Writes the states as a table that begins with the start state. */
 static qn_err make_table(const struct maker *m, uint32_t start, struct qn_dfa *out,
                          struct qn_error *e)
 {
@@ -162,14 +165,14 @@ static qn_err make_table(const struct maker *m, uint32_t start, struct qn_dfa *o
     for (uint32_t i = 0; i < m->n_edges; i++)
         if (!out->of[m->edges[i].byte])
             out->of[m->edges[i].byte] = (uint8_t)out->classes++;
-    assert(out->classes <= 256); /* texts are UTF-8, which does not use all bytes */
+    assert(out->classes <= 256); /* texts are UTF-8, in which not all byte values occur */
     size_t cells = (size_t)m->n * out->classes;
     if (cells * sizeof *out->next > QN_DFA_TABLE_MAX)
         return qn_fail(e, QN_ELIMIT, "the listed values need more than %d MiB",
                        QN_DFA_TABLE_MAX >> 20);
     out->next = qn_xmalloc(cells * sizeof *out->next);
     out->flags = qn_xcalloc(m->n, 1);
-    memset(out->next, 0xff, cells * sizeof *out->next); /* QN_DFA_DEAD */
+    memset(out->next, 0xff, cells * sizeof *out->next); /* sets every entry to QN_DFA_DEAD */
     for (uint32_t s = 0; s < m->n; s++) {
         uint32_t at = s == start ? 0 : s == 0 ? start : s;
         out->flags[at] = m->states[s].accept ? QN_DFA_ACCEPT : 0;

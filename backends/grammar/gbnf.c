@@ -18,9 +18,9 @@ struct parser {
     struct qn_error *e;
     qn_err err;
     int depth;
-    uint32_t *slot; /* hash table of rules by name: number + 1 */
+    uint32_t *slot; /* hash table from a rule's name to its number + 1 */
     uint32_t mask;
-    uint64_t seed; /* of the table: names are foreign */
+    uint64_t seed; /* the table's random seed, because names come from outside */
 };
 
 static const struct qn_gx *fail(struct parser *p, qn_err code, const char *what)
@@ -87,7 +87,7 @@ static uint32_t rule_of(struct parser *p, const char *name, size_t n)
     return rule;
 }
 
-/* One character of a text or a class, escapes undone. */
+/* Reads one character of a quoted text or a class and resolves escapes. */
 static bool character(struct parser *p, uint32_t *cp)
 {
     static const char plain[] = "\"[]\\-^/'.";
@@ -206,7 +206,7 @@ static const struct qn_gx *token(struct parser *p, int32_t id)
     return x;
 }
 
-/* <[12]> or <name> */
+/* Reads <[12]> or <name>. */
 static const struct qn_gx *parse_token(struct parser *p)
 {
     const char *start = p->at, *end = strchr(p->at, '>');
@@ -223,7 +223,8 @@ static const struct qn_gx *parse_token(struct parser *p)
             return fail(p, QN_EINVAL, "a token's number is not in the vocabulary");
         return token(p, (int32_t)id);
     }
-    qn_budget_take(p->g->budget, (uint64_t)p->v->n); /* each looks through the vocabulary */
+    qn_budget_take(p->g->budget, (uint64_t)p->v->n); /* each reference searches the whole
+                                                        vocabulary */
     for (int32_t id = 0; id < p->v->n && !p->g->budget->over; id++) {
         size_t len;
         const char *bytes = p->v->token_bytes(p->v->ctx, id, &len);

@@ -1,4 +1,4 @@
-/* See json_scan.h. The grammar is RFC 8259's. */
+/* See json_scan.h. The grammar is that of RFC 8259. */
 #include "grammar/json_scan.h"
 
 #include "base/str.h"
@@ -13,7 +13,7 @@ enum state {
     WANT_FIRST_KEY,  /* a key or } */
     WANT_KEY,
     WANT_COLON,
-    AFTER_VALUE, /* , or the end of the container */
+    AFTER_VALUE, /* a comma, or the end of the container */
     IN_STRING,
     IN_ESCAPE,
     IN_KEY,
@@ -94,7 +94,8 @@ void qn_json_escape(struct qn_buf *out, char c)
     if (at)
         qn_buf_fmt(out, "\\%c", letter[at - plain]);
     else if (c == '\0')
-        qn_buf_str(out, "\xef\xbf\xbd"); /* no text of this house can hold it */
+        qn_buf_str(out, "\xef\xbf\xbd"); /* U+FFFD replaces the null byte, which the project's C
+                                            strings cannot hold */
     else if ((unsigned char)c < 0x20)
         qn_buf_fmt(out, "\\u%04x", (unsigned)(unsigned char)c);
     else
@@ -113,7 +114,7 @@ static enum qn_json_step in_string(struct qn_json_scan *s, char c, struct qn_buf
     }
     if (c == '\\') {
         s->state = key ? IN_KEY_ESCAPE : IN_ESCAPE;
-        return QN_SCAN_MORE; /* written with the character it belongs to */
+        return QN_SCAN_MORE; /* the backslash is written together with the next character */
     }
     if (c == '"') {
         add(out, c);
@@ -136,7 +137,7 @@ static enum qn_json_step in_escape(struct qn_json_scan *s, char c, struct qn_buf
         add(out, c);
         return QN_SCAN_MORE;
     }
-    add(out, '\\'); /* the backslash stands for itself */
+    add(out, '\\'); /* the escape is invalid, so the backslash is written as a literal character */
     add(out, '\\');
     return in_string(s, c, out);
 }

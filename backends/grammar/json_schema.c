@@ -80,7 +80,7 @@ const struct qn_jref *js_aux(struct js *js, const char *json, size_t n)
     return js_keep(js, &root);
 }
 
-/* One step of a JSON pointer (RFC 6901), percent-encoded as in a URI's fragment. */
+/* Reads one step of a JSON pointer (RFC 6901) that is percent-encoded as in a URI's fragment. */
 static bool pointer_step(const char **at, struct qn_buf *out)
 {
     qn_buf_clear(out);
@@ -107,7 +107,7 @@ static bool pointer_step(const char **at, struct qn_buf *out)
     return !out->overflow;
 }
 
-/* The schema below `at` that names itself so; depth-first, NULL: none. */
+/* Depth-first search below `at` for the schema that declares this anchor; NULL: none. */
 static const struct qn_jref *find_named(struct js *js, const struct qn_jref *at, const char *anchor,
                                         const char *id)
 {
@@ -228,7 +228,7 @@ struct conj conj_copy(struct js *js, const struct conj *c)
 struct conj conj_copy_done(struct js *js, const struct conj *c, size_t part, unsigned done)
 {
     struct conj copy = conj_copy(js, c);
-    if (part < copy.n) /* none, when the arena is full */
+    if (part < copy.n) /* a failed copy: the arena is full */
         copy.v[part].done |= done;
     return copy;
 }
@@ -342,7 +342,8 @@ static const struct qn_gx *fixed(struct js *js, const char *pattern)
     return js_dfa(js, &d, err, NULL, &why);
 }
 
-/* The white space and punctuation between values, and values without bounds. */
+/* Makes the expressions that all schemas share: white space, punctuation, and values without
+ * bounds. */
 static void make_shared(struct js *js)
 {
     static const char four[] =
@@ -404,7 +405,7 @@ const struct qn_gx *js_any(struct js *js)
     return js->any = inner;
 }
 
-/* The listed values that satisfy everything. */
+/* The values of enum or const that conform to all schemas of the conjunction. */
 static const struct qn_gx *make_listed(struct js *js, const struct conj *c)
 {
     const struct qn_jref **values;
@@ -416,7 +417,8 @@ static const struct qn_gx *make_listed(struct js *js, const struct conj *c)
     return x;
 }
 
-/* Nothing is left in c but what speaks of values directly. */
+/* c must be flattened: it has only keywords that describe values directly, no references or
+ * alternatives. */
 static const struct qn_gx *make_value(struct js *js, const struct conj *c)
 {
     struct facts f;
@@ -449,8 +451,8 @@ static const struct qn_gx *make_value(struct js *js, const struct conj *c)
     return x;
 }
 
-/* A branch that leads back, by $ref alone, to a schema whose branches are being taken has no end.
- */
+/* Fails when a branch leads, by $ref alone, back to a schema whose branches are being expanded;
+ * such a schema would never end. */
 static void check_end(struct js *js, const struct conj *c, const struct qn_jref *branch)
 {
     const struct qn_jref *at = branch;
@@ -464,7 +466,7 @@ static void check_end(struct js *js, const struct conj *c, const struct qn_jref 
     }
 }
 
-/* anyOf or oneOf of one part: all the rest with each of its branches. */
+/* anyOf or oneOf of one part: each branch is combined with all other schemas of the conjunction. */
 static const struct qn_gx *make_branches(struct js *js, const struct conj *c, size_t part,
                                          const struct qn_jref *list, bool one)
 {

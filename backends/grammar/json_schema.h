@@ -1,22 +1,23 @@
-/* JSON Schema (drafts 4 to 2020-12) as grammar: compact JSON with properties in the schema's order
- * and white space where people put it, never without bounds.
+/* Translates JSON Schema (drafts 4 to 2020-12) to a grammar of compact JSON: properties in the
+ * schema's order, white space only in the usual places and of bounded length.
  *
- * What the grammar allows is always valid by the schema; not everything that is valid is allowed:
- * properties that a schema with "properties" does not name come only where "additionalProperties"
- * is there, numbers are of at most 15 to 18 digits, keys are not repeated in other spellings. A
- * keyword that cannot be guaranteed is QN_EUNSUPPORTED with its place. */
+ * Every text that the grammar allows is valid by the schema, but the grammar does not allow every
+ * valid text: properties that a schema with "properties" does not name are allowed only when
+ * "additionalProperties" is present, numbers have at most 15 to 18 digits, and a key cannot be
+ * repeated with different escapes. A keyword that cannot be guaranteed is refused with
+ * QN_EUNSUPPORTED and its path. */
 #ifndef QN_GRAMMAR_JSON_SCHEMA_H
 #define QN_GRAMMAR_JSON_SCHEMA_H
 
 #include "grammar/constrain_grammar.h"
 
-/* Defines g's rule `rule` as what the schema allows. QN_EFORMAT (not JSON), QN_EINVAL (no schema),
- * QN_EUNSUPPORTED, QN_ELIMIT. */
+/* Defines g's rule `rule` as the values that the schema allows. QN_EFORMAT (not JSON), QN_EINVAL
+ * (not a schema), QN_EUNSUPPORTED, QN_ELIMIT. */
 qn_err qn_json_schema_add(struct qn_grammar *g, uint32_t rule, const char *schema,
                           struct qn_error *e);
 
-/* The rule allows the strings that a schema allows, as QN_RULE_BARE says. QN_EUNSUPPORTED also for
- * what is only guaranteed between quotes. */
+/* Defines the rule as the strings that a schema allows, written as QN_RULE_BARE describes.
+ * QN_EUNSUPPORTED also for strings that can only be guaranteed between quotes. */
 qn_err qn_json_schema_add_bare(struct qn_grammar *g, uint32_t rule, const char *json,
                                struct qn_error *e);
 

@@ -1,8 +1,9 @@
-/* Whether branches of oneOf exclude each other: no value made for one may be valid by the other.
+/* Tells whether branches of oneOf exclude each other: no value generated for one branch may be
+ * valid by another.
  *
- * What is made for a branch is narrower than what it allows (no properties but the named ones,
- * say), and can be made narrower still: a property that tells the branches apart can be made a
- * must, or be left out. */
+ * The values generated for a branch are fewer than the branch allows (for example, only the named
+ * properties) and can be restricted further: a property that distinguishes the branches can be
+ * required or excluded. */
 #include "grammar/json_schema_private.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ enum { APART_DEPTH = 6, APART_WORK = 20000 };
 
 static bool apart(struct js *js, struct conj *a, const struct conj *b, bool change, int depth);
 
-/* Whether all listed values of a are invalid by some schema of b. */
+/* Whether each listed value of a is invalid by at least one schema of b. */
 static bool listed_apart(struct js *js, const struct conj *a, const struct conj *b)
 {
     const struct qn_jref **values;
@@ -52,7 +53,7 @@ static bool numbers_apart(const struct facts *a, const struct facts *b)
            (a->max == b->min && (a->below || b->above));
 }
 
-/* {"required":[name]} or {"properties":{name:false}} is added to what is made. */
+/* Adds {"required":[name]} or {"properties":{name:false}} to the schemas of branch a. */
 static void narrow(struct js *js, struct conj *a, const char *name, bool there)
 {
     struct qn_buf b;
@@ -89,8 +90,9 @@ static bool objects_apart(struct js *js, struct conj *a, const struct conj *flat
     bool found = false;
     bool good = js_names(js, flat_a, &in_a, &n_a) && js_names(js, flat_b, &in_b, &n_b);
     bool open = js_makes_more(js, flat_a);
-    /* First without a change, then with one: 0: a property of a that b does not allow, or not so;
-     * 1: one that b asks for and a does not make. */
+    /* Passes 0 and 1 restrict nothing, passes 2 and 3 may restrict a. Even passes look for a
+     * property of a that b forbids or whose values b excludes; odd passes for a property that b
+     * requires and that is never generated for a. */
     for (int pass = 0; pass < 4 && good && !found; pass++) {
         bool may_change = pass >= 2;
         if (may_change && !change)
@@ -146,7 +148,7 @@ static bool apart(struct js *js, struct conj *a, const struct conj *b, bool chan
     if (js->err || depth > APART_DEPTH || ++js->work > APART_WORK)
         return false;
     if (!js_flatten(js, a, &x) || !js_flatten(js, b, &y))
-        return !js->err; /* one of them allows nothing */
+        return !js->err; /* one of the two branches allows no value */
     if (x.n == 0 || y.n == 0 || !js_facts(js, &x, &fx) || !js_facts(js, &y, &fy))
         return false;
     if (fx.has_enum)

@@ -1,12 +1,12 @@
-/* Arrays: the listed items in order, then those that "items" describes. */
+/* Arrays: first the listed items in order, then the items that "items" describes. */
 #include "grammar/json_schema_private.h"
 
 #include <stdlib.h>
 
 enum { LISTED_MAX = 4096 };
 
-/* The listed items of one schema, and what holds behind them: 2020-12 says prefixItems and items,
- * earlier drafts items (an array) and additionalItems. NULL: not there. */
+/* Returns the listed items of one schema and the schema of the items after them: prefixItems and
+ * items in 2020-12, items (an array) and additionalItems in earlier drafts. NULL: absent. */
 static void lists_of(struct js *js, const struct qn_jref *s, const struct qn_jref **listed,
                      const struct qn_jref **rest)
 {
@@ -49,7 +49,8 @@ static const struct qn_gx *list_of(struct js *js, const struct qn_gx *item, uint
     return qn_gx_repeat(js->g, qn_gx_seq(js->g, v, 2), lo > 0, 1);
 }
 
-/* Different values of a short list: a rule for each set of those that have come. */
+/* Distinct values of a short list: one rule for each set of values that have already been
+ * written. */
 static const struct qn_gx *make_unique(struct js *js, const struct conj *item, uint32_t min,
                                        uint32_t max)
 {
@@ -102,7 +103,7 @@ static const struct qn_gx *make_unique(struct js *js, const struct conj *item, u
     return qn_gx_rule(js->g, rules[0]);
 }
 
-/* At least one of the items satisfies "contains": the others may. */
+/* At least one of the items conforms to "contains"; the other items may conform too. */
 static const struct qn_gx *make_contains(struct js *js, const struct conj *item,
                                          const struct qn_jref *contains, uint32_t min, uint32_t max)
 {
@@ -114,7 +115,7 @@ static const struct qn_gx *make_contains(struct js *js, const struct conj *item,
                                 one,
                                 qn_gx_repeat(js->g, with_comma(js, any), min > 1 ? min - 1 : 0,
                                              max == QN_REPEAT_EVER ? max : max - 1)};
-    /* With an upper bound the one comes first. */
+    /* With an upper bound, the conforming item comes first. */
     return max == QN_REPEAT_EVER ? qn_gx_seq(js->g, v, 3) : qn_gx_seq(js->g, v + 1, 2);
 }
 
@@ -135,7 +136,7 @@ static const struct qn_gx *make_items(struct js *js, const struct conj *c, const
         struct qn_jref least = qn_json_get(s, "minContains"), most = qn_json_get(s, "maxContains");
         if (qn_json_type(&least) == QN_JSON_NUMBER && qn_json_raw_f64(&least) == 0 &&
             qn_json_type(&most) == QN_JSON_ABSENT)
-            continue; /* asks for nothing */
+            continue; /* minContains 0 without maxContains requires nothing */
         if (contains || qn_json_type(&most) != QN_JSON_ABSENT ||
             (qn_json_type(&least) != QN_JSON_ABSENT && qn_json_raw_f64(&least) != 1)) {
             js_fail(js, here, QN_EUNSUPPORTED, "contains with other numbers than at least one");
@@ -168,7 +169,7 @@ static const struct qn_gx *make_items(struct js *js, const struct conj *c, const
     }
     if (listed == 0)
         return list_of(js, js_rule(js, &rest), f->min_items, f->max_items);
-    /* From the last listed item to the first: what may follow it. */
+    /* Builds from the last listed item to the first; `tail` is what may follow an item. */
     uint32_t n = (uint32_t)listed;
     const struct qn_gx *tail = f->min_items > n ? qn_gx_never(g) : qn_gx_empty(g);
     if (n >= f->max_items)

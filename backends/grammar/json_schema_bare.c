@@ -1,5 +1,5 @@
-/* Strings as they stand between marks that are no JSON: arguments of calls in families that write a
- * tag for each. */
+/* Strings written between delimiters instead of JSON quotes: the arguments of tool calls in model
+ * families that use one tag per argument. */
 #include "grammar/json_schema_private.h"
 
 #include "grammar/calls_tools.h"
@@ -10,8 +10,8 @@
 
 enum { BRANCHES_MAX = 64, DEPTH_MAX = 8 };
 
-/* Texts that the reader of calls takes for a value of another type, where that may be there too:
- * see add_value in calls_xml.c. */
+/* Texts that the parser of tool calls reads as a value of another type when the parameter's schema
+ * allows that type too; see add_value in calls_xml.c. */
 static const struct {
     unsigned type;
     const char *pattern;
@@ -23,7 +23,8 @@ static const struct {
     {QN_TYPE_ARRAY, "^\\s*\\["},
 };
 
-/* Texts that may stand there whatever the schema says. */
+/* The texts that are possible regardless of the schema: those without `until` that are not read as
+ * one of the types in `others`. */
 static qn_err make_frame(struct js *js, const char *until, unsigned others, struct qn_dfa *out,
                          struct qn_error *e)
 {

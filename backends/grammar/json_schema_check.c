@@ -1,5 +1,5 @@
-/* Whether a value is valid by a schema: for listed values next to other keywords. "format" is an
- * annotation here. */
+/* Validates a value against a schema. Used for listed values (enum, const) that stand next to other
+ * keywords. "format" is treated as an annotation. */
 #include "grammar/json_schema_private.h"
 
 #include "base/str.h"
@@ -85,7 +85,7 @@ static enum verdict check_array(struct js *js, const struct conj *c, const struc
     return js_get(js, c->v[0].ref, "contains") ? both(all, UNKNOWN) : all;
 }
 
-/* Keywords that apply schemas to the same value. */
+/* Checks the keywords that apply other schemas to the same value. */
 static enum verdict check_applied(struct js *js, const struct qn_jref *s, const struct qn_jref *v,
                                   int depth)
 {

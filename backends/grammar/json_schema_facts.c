@@ -1,4 +1,4 @@
-/* What several schemas ask for at once, gathered keyword by keyword. */
+/* Collects, keyword by keyword, what several schemas together require of a value. */
 #include "grammar/json_schema_private.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static bool read_bounds(struct js *js, const struct qn_jref *s, struct facts *f)
 {
     bool has;
     double v = 0;
-    /* In draft 4 exclusiveMinimum is a word about minimum. */
+    /* In draft 4 exclusiveMinimum is a boolean that modifies minimum. */
     struct qn_jref above = qn_json_get(s, "exclusiveMinimum"),
                    below = qn_json_get(s, "exclusiveMaximum");
     bool old_above = qn_json_type(&above) == QN_JSON_BOOL,
@@ -128,7 +128,7 @@ static bool read_bounds(struct js *js, const struct qn_jref *s, struct facts *f)
     return true;
 }
 
-/* OpenAPI's numeric formats are bounds. */
+/* OpenAPI's numeric formats are read as bounds. */
 static void read_number_format(const struct qn_jref *s, struct facts *f)
 {
     static const struct {
@@ -158,7 +158,8 @@ static void read_number_format(const struct qn_jref *s, struct facts *f)
     }
 }
 
-/* "not" that is a word about types or texts; what else it says is alternatives (js_rewrite). */
+/* Reads a "not" that only concerns types or strings; js_rewrite turns any other "not" into
+ * alternatives. */
 static bool read_not(struct js *js, const struct qn_jref *s, struct facts *f)
 {
     const struct qn_jref *not = js_get(js, s, "not");
@@ -190,7 +191,7 @@ static bool has_key(const struct qn_jref *s, const char *const *keys)
     return false;
 }
 
-enum { LOOKUPS = 48 }; /* keywords that js_facts looks for among a schema's members */
+enum { LOOKUPS = 48 }; /* number of keywords that js_facts looks up in each schema */
 
 bool js_facts(struct js *js, const struct conj *c, struct facts *out)
 {
@@ -242,7 +243,8 @@ bool js_facts(struct js *js, const struct conj *c, struct facts *out)
         out->string_words |=
             has_key(s, string_keys) || js_known_format(qn_json_raw_str(&format), NULL);
     }
-    /* Such a number has a fraction that is not zero: that is not told apart here. */
+    /* A number that is not an integer must have a nonzero fraction; the number automaton cannot
+     * express that. */
     if (out->no_integer && (out->types & TYPE_FRACTION))
         return js_fail(js, out->no_integer, QN_EUNSUPPORTED, "numbers that are not integers");
     return !js->err;

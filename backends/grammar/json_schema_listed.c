@@ -1,5 +1,5 @@
-/* Values of enum and const: which of them satisfy everything else, found by hash where the list is
- * long, and the texts that are made of them. */
+/* Values of enum and const: finds those that conform to all other schemas (by hash when a list is
+ * long) and makes the expression of their texts. */
 #include "grammar/json_schema_private.h"
 
 #include "base/hash.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 
 enum {
-    SHORT_LIST = 16,    /* items that are compared one by one */
-    WORDS_BYTES = 4096, /* of texts beyond which they are one automaton at once */
+    SHORT_LIST = 16,    /* lists up to this length are searched linearly */
+    WORDS_BYTES = 4096, /* bytes of texts above which they are compiled to one automaton directly */
     VALUE_BYTES_MAX = 16 << 20
 };
 
-/* The items of a long list by their hash. */
+/* Hash set of the items of a long list. */
 struct listed_set {
-    const void *list; /* its node; NULL: free */
+    const void *list; /* the list's JSON node; NULL: the slot is free */
     struct qn_jref *items;
     uint32_t *slot; /* [mask + 1] item + 1; 0: free */
     size_t mask;
@@ -61,7 +61,7 @@ bool js_equal(struct js *js, const struct qn_jref *a, const struct qn_jref *b)
     }
 }
 
-/* Equal values hash equal: members count in any order, -0 is 0. */
+/* Equal values have equal hashes: the order of members does not matter, and -0 hashes like 0. */
 static uint64_t value_hash(struct js *js, const struct qn_jref *v)
 {
     enum qn_json_type type = qn_json_type(v);
@@ -113,7 +113,7 @@ static void fill_set(struct js *js, struct listed_set *s, const struct qn_jref *
     }
 }
 
-/* The list's set, made when it is asked for first. */
+/* The list's hash set, built on the first call. */
 static struct listed_set *set_of(struct js *js, const struct qn_jref *list)
 {
     if (js->n_sets * 2 >= js->sets_mask) {
@@ -163,7 +163,7 @@ bool js_in_list(struct js *js, const struct qn_jref *list, const struct qn_jref 
     return false;
 }
 
-/* Whether the value is valid by every schema; UNKNOWN is a failure. */
+/* Whether the value is valid by every schema. The verdict UNKNOWN is reported as a failure. */
 static bool satisfies(struct js *js, const struct conj *c, const struct qn_jref *from,
                       const struct qn_jref *value)
 {

@@ -1,7 +1,8 @@
-/* Numbers between bounds and multiples of others, digit by digit.
+/* Numbers within bounds and multiples of a number, checked digit by digit.
  *
- * Decimal texts are compared with decimal bounds, exactly. Texts have at most 15 digits then, which
- * doubles tell apart, so a client that reads them as doubles comes to the same verdict. */
+ * Decimal texts are compared with decimal bounds exactly. Such texts have at most 15 digits, which
+ * a double represents distinctly, so a client that parses them as doubles reaches the same
+ * verdict. */
 #include "grammar/json_schema_private.h"
 
 #include <stdio.h>
@@ -9,17 +10,17 @@
 #include <string.h>
 
 enum {
-    DIGITS_MAX = 15,       /* of a number that is compared or divided */
-    DIGITS_INTEGER = 18,   /* of an integer that is only compared */
-    FACTOR_STATES = 30000, /* digits times the factor, where nothing else bounds the digits */
-    FACTOR_MAX = 4096,     /* of multipleOf, as a whole number */
-    BOUND_DIGITS = 330     /* a double's digits before the point, and more */
+    DIGITS_MAX = 15,       /* digits of a number that is compared or divided */
+    DIGITS_INTEGER = 18,   /* digits of an integer that is only compared */
+    FACTOR_STATES = 30000, /* limit of digits times factor, when no bound limits the digits */
+    FACTOR_MAX = 4096,     /* largest multipleOf, after scaling to an integer */
+    BOUND_DIGITS = 330     /* at least the digits before the decimal point of any double */
 };
 
-/* A bound's size; its sign is apart. */
+/* The absolute value of a bound, with its sign as a flag. */
 struct decimal {
-    char whole[BOUND_DIGITS];  /* digits, at least one, no leading zeros but "0" */
-    char part[DIGITS_MAX + 2]; /* digits behind the point, no trailing zeros */
+    char whole[BOUND_DIGITS];  /* at least one digit, no leading zeros except "0" itself */
+    char part[DIGITS_MAX + 2]; /* digits after the point, no trailing zeros */
     size_t n_whole, n_part;
     bool negative;
 };
@@ -31,23 +32,24 @@ struct bound {
 
 struct number_ctx {
     struct bound min, max;
-    size_t digits, parts; /* at most: all digits, digits behind the point */
-    uint32_t factor;      /* the digits without the point are a multiple of this, 1: no matter */
-    size_t factor_parts;  /* when as many digits as this are behind the point */
+    size_t digits, parts; /* maximum of all digits, and of digits after the point */
+    uint32_t factor;      /* the digits without the point must be a multiple of this; 1: no
+                             condition */
+    size_t factor_parts;  /* scale of factor: number of digits after the point */
 };
 
 enum phase { AT_START, AT_SIGN, IN_ZERO, IN_WHOLE, AT_POINT, IN_PART };
 
 struct number_state {
-    uint32_t rest; /* of the digits so far, divided by factor */
+    uint32_t rest; /* remainder of the digits so far divided by factor */
     uint8_t phase;
     uint8_t negative, nonzero;
-    uint8_t whole, part;   /* digits so far */
-    int8_t to_min, to_max; /* -1, 0, 1: the digits so far against the bound's */
+    uint8_t whole, part;   /* digits so far before and after the point */
+    int8_t to_min, to_max; /* -1, 0, 1: the digits so far compared with each bound's */
     uint8_t pad;
 };
 
-/* Adds one to the last digit behind the point; what carries goes into the whole. */
+/* Adds one to the last digit after the point and carries into the integer part. */
 static void grow(struct decimal *d)
 {
     for (size_t i = d->n_part; i-- > 0;) {
@@ -69,8 +71,9 @@ static void grow(struct decimal *d)
     d->n_whole++;
 }
 
-/* v's shortest decimal form with at most `parts` digits behind the point and `digits` in all. What
- * is cut off makes the bound stricter: *up says in which direction; *cut whether anything was. */
+/* The shortest decimal form of v with at most `parts` digits after the point and `digits` in all.
+ * Digits that are cut off make the bound stricter: `up` tells in which direction. *cut tells
+ * whether any nonzero digit was cut off. */
 static void to_decimal(double v, size_t digits, size_t parts, bool up, struct decimal *d, bool *cut)
 {
     char text[64];
@@ -83,9 +86,9 @@ static void to_decimal(double v, size_t digits, size_t parts, bool up, struct de
         if (strtod(text, NULL) == v)
             break;
     }
-    /* d.ddde[+-]xx */
+    /* The form is d.ddde[+-]xx. */
     char *e = strchr(text, 'e');
-    long point = strtol(e + 1, NULL, 10) + 1; /* digits before the point */
+    long point = strtol(e + 1, NULL, 10) + 1; /* number of digits before the point */
     char mantissa[32];
     size_t n = 0;
     for (const char *s = text; s < e; s++)
@@ -106,7 +109,7 @@ static void to_decimal(double v, size_t digits, size_t parts, bool up, struct de
         else if (c != '0')
             *cut = true;
         else if (i < 0 && i + 1000 < 0)
-            i = -1; /* a long row of zeros */
+            i = -1; /* skips a long run of zeros */
     }
     if (*cut && up != d->negative)
         grow(d);
@@ -124,7 +127,7 @@ static void set_bound(struct bound *b, double v, bool exclusive, size_t digits, 
     if (!b->set)
         return;
     to_decimal(v, digits, parts, up, &b->v, &cut);
-    /* A bound that was made stricter is itself allowed. */
+    /* A bound that was rounded to a stricter value is itself allowed. */
     b->exclusive = exclusive && !cut;
 }
 
@@ -145,7 +148,8 @@ static void follow(const struct bound *b, int8_t *cmp, bool whole, size_t at, ch
         *cmp = compare_digit(digit, '0');
 }
 
-/* The whole part is over: its length decides first. */
+/* At the end of the integer part: when its length differs from the bound's, the length decides the
+ * comparison. */
 static void end_whole(const struct bound *b, int8_t *cmp, size_t digits)
 {
     if (b->set && digits != b->v.n_whole)
@@ -191,13 +195,13 @@ static bool number_step(void *ctx, const void *from, size_t n, uint8_t byte, str
     return true;
 }
 
-/* How the number compares to the bound: -1, 0, 1. */
+/* Compares the number with the bound: -1, 0, 1. */
 static int against(const struct bound *b, int8_t cmp, const struct number_state *s)
 {
     if (s->phase == IN_ZERO || s->phase == IN_WHOLE)
         end_whole(b, &cmp, s->whole);
     if (cmp == 0 && s->part < b->v.n_part)
-        cmp = -1; /* the bound has more digits, the last of them not zero */
+        cmp = -1; /* the bound has more digits, the last of which is not zero */
     if (s->negative != b->v.negative)
         return s->negative ? -1 : 1;
     return s->negative ? -cmp : cmp;
@@ -233,7 +237,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* All factors as one whole number over a power of ten. */
+/* Combines all multipleOf values into one integer factor over a power of ten. */
 static bool read_factor(struct js *js, const struct conj *c, const struct facts *f,
                         struct number_ctx *ctx)
 {
@@ -262,8 +266,8 @@ static bool read_factor(struct js *js, const struct conj *c, const struct facts 
     return true;
 }
 
-/* Digits before the point that a number between the bounds can have, or that it shall have: with a
- * large factor each digit more costs as many states as the factor says. */
+/* The most digits before the point: those of the larger bound. Without bounds the number of digits
+ * is limited, because each further digit costs as many states as the factor. */
 static size_t whole_digits(const struct facts *f, const struct number_ctx *c)
 {
     double largest = fmax(fabs(f->min), fabs(f->max));
@@ -301,7 +305,7 @@ const struct qn_gx *js_number(struct js *js, const struct conj *c, const struct 
     set_bound(&ctx.max, f->max, f->below, ctx.digits, ctx.parts, false);
     struct qn_dfa_plan plan = {
         .ctx = &ctx, .step = number_step, .flags = number_flags, .budget = js->g->budget};
-    /* Each digit, the sign, the point, everything else. */
+    /* Classes: ten digits, the minus sign, the point, and all other bytes. */
     plan.classes = 13;
     for (int byte = 0; byte < 256; byte++)
         plan.of[byte] = (uint8_t)(byte >= '0' && byte <= '9' ? byte - '0'

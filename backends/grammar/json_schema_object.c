@@ -1,5 +1,5 @@
-/* Objects: the properties in the schema's order, each where it may come, then those without a name
- * in the schema. */
+/* Objects: the named properties in the schema's order, each optional or required, then properties
+ * that the schema does not name. */
 #include "grammar/json_schema_private.h"
 
 #include "base/str.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the property `name` of the object r is there; the reference is kept. */
+/* A reference, stored in the arena, to the property `name` of the object r; NULL: absent. */
 static const struct qn_jref *member(struct js *js, const struct qn_jref *r, const char *name)
 {
     return r && qn_json_type(r) == QN_JSON_OBJECT ? js_get(js, r, name) : NULL;
@@ -27,7 +27,8 @@ static const struct qn_jref *object_at(struct js *js, const struct qn_jref *s, c
 bool js_matches(struct js *js, const struct qn_jref *at, const char *pattern, const char *text)
 {
     struct qn_error why = {0};
-    /* Many texts in a row are asked about one pattern. */
+    /* The last pattern's automaton is cached, because consecutive calls usually test the same
+     * pattern. */
     if (js->matcher.n == 0 || strcmp(js->matcher_of, pattern) != 0) {
         if (js->matcher.n > 0)
             qn_dfa_deinit(&js->matcher);
@@ -121,7 +122,7 @@ bool js_names(struct js *js, const struct conj *c, const char ***names, size_t *
         const struct qn_jref *list = js_get(js, c->v[i].ref, "required");
         struct qn_jref it;
         if (list && qn_json_type(list) == QN_JSON_BOOL)
-            continue; /* draft 3 */
+            continue; /* draft 3: a boolean that belongs to the property itself */
         if (list && qn_json_type(list) != QN_JSON_ARRAY)
             js_fail(js, list, QN_EINVAL, "expected an array of strings");
         for (bool more = list && qn_json_first(list, &it); more && !js->err;
@@ -140,8 +141,9 @@ bool js_names(struct js *js, const struct conj *c, const char ***names, size_t *
     return false;
 }
 
-/* unevaluatedProperties speaks of what its own schema has not named. It needs nothing more when
- * that schema comes first here: nothing is made then that it has not named. */
+/* unevaluatedProperties refers to the properties that its own schema does not name. When that
+ * schema comes first in the conjunction, nothing more needs to be checked: only properties that the
+ * schema names are generated. */
 static bool check_unevaluated(struct js *js, const struct conj *c)
 {
     bool others = false;
@@ -156,7 +158,7 @@ static bool check_unevaluated(struct js *js, const struct conj *c)
     return true;
 }
 
-/* Quoted names that are none of `names` and are as propertyNames wants them. */
+/* The quoted names that are not among `names` and conform to propertyNames. */
 static qn_err free_names(struct js *js, const struct conj *c, const char *const *names, size_t n,
                          struct qn_dfa *out, struct qn_error *e)
 {
@@ -189,7 +191,7 @@ static qn_err free_names(struct js *js, const struct conj *c, const char *const 
             if (qn_json_type(values[i]) == QN_JSON_STRING)
                 qn_gx_push(&l, qn_gx_text(js->g, qn_json_raw_str(values[i])));
         free(values);
-        /* The names in their JSON form, between quotes. */
+        /* The names in their JSON form, without the quotes. */
         struct qn_dfa inner;
         err = js->err;
         if (!err)
@@ -222,10 +224,10 @@ static qn_err free_names(struct js *js, const struct conj *c, const char *const 
 
 struct pattern {
     const char *text;
-    struct qn_dfa keys; /* quoted names in which it is found */
+    struct qn_dfa keys; /* quoted names in which the pattern matches */
 };
 
-/* One more pattern, if it is a new one. */
+/* Adds a pattern unless it is already in the list. */
 static qn_err add_pattern(struct js *js, const char *text, struct pattern *v, size_t *n,
                           struct qn_error *e)
 {
@@ -244,7 +246,7 @@ static qn_err add_pattern(struct js *js, const char *text, struct pattern *v, si
     return err;
 }
 
-/* What holds for a property whose name matches just the patterns of `set`. */
+/* The schemas for a property whose name matches exactly the patterns of the bit set `set`. */
 static struct conj extra_value(struct js *js, const struct conj *c, const struct pattern *v,
                                size_t n, unsigned set)
 {
@@ -266,8 +268,8 @@ static struct conj extra_value(struct js *js, const struct conj *c, const struct
     return out;
 }
 
-/* One property without a name in the schema: for each set of patterns the names that match just
- * these, and what holds for their values. */
+/* One property that the schema does not name: for each set of patterns, the names that match
+ * exactly these patterns and the schemas of their values. */
 static const struct qn_gx *make_extra(struct js *js, const struct conj *c, const char *const *names,
                                       size_t n)
 {
@@ -302,7 +304,7 @@ static const struct qn_gx *make_extra(struct js *js, const struct conj *c, const
         if (err)
             break;
         if (!own)
-            keys = (struct qn_dfa){0}; /* some has them now */
+            keys = (struct qn_dfa){0}; /* `some` owns the automaton from here on */
         struct conj value = extra_value(js, c, patterns, n_patterns, set);
         const struct qn_gx *key = js_dfa(js, &some, QN_OK, NULL, NULL);
         const struct qn_gx *one[3] = {key, js->colon, js_rule(js, &value)};
@@ -322,11 +324,12 @@ struct maker {
     struct js *js;
     const struct qn_gx **members; /* [n] "name": value */
     bool *required;               /* [n] */
-    const struct qn_gx *extra;    /* one more property, or NULL */
+    const struct qn_gx *extra;    /* one property that the schema does not name; NULL: not
+                                     allowed */
     size_t n;
     uint32_t min, max;
-    uint32_t cap;    /* more properties than this make no difference */
-    uint32_t *rules; /* [(n + 1) * (cap + 1)] + 1 */
+    uint32_t cap;    /* counts above this value are equivalent */
+    uint32_t *rules; /* [(n + 1) * (cap + 1)] rule number + 1; 0: not made */
 };
 
 static const struct qn_gx *with_comma(struct js *js, const struct qn_gx *x)
@@ -335,8 +338,8 @@ static const struct qn_gx *with_comma(struct js *js, const struct qn_gx *x)
     return qn_gx_seq(js->g, v, 2);
 }
 
-/* Behind the last named property, when `count` have come. One more of the others counts as new; of
- * several it is unknown whether their names differ. */
+/* What may follow the last named property after `count` properties. Only one unnamed property is
+ * counted towards the minimum, because several might have the same name. */
 static const struct qn_gx *end_of(struct maker *m, uint32_t count)
 {
     struct qn_grammar *g = m->js->g;
@@ -356,7 +359,7 @@ static const struct qn_gx *end_of(struct maker *m, uint32_t count)
     return qn_gx_repeat(g, qn_gx_seq(g, list, 2), need, 1);
 }
 
-/* The rule for the properties from the i-th on, when `count` have come. */
+/* The rule for the properties from the i-th on, after `count` properties. */
 static const struct qn_gx *rest_of(struct maker *m, size_t i, uint32_t count)
 {
     struct qn_grammar *g = m->js->g;
@@ -378,7 +381,7 @@ static const struct qn_gx *make_members(struct maker *m)
             const struct qn_gx *ways[2];
             size_t n = 0;
             if (!rule)
-                continue; /* nothing leads there */
+                continue; /* no path reaches this combination */
             if (count < m->max) {
                 const struct qn_gx *v[3] = {count > 0 ? m->js->comma : qn_gx_empty(g),
                                             m->members[i],

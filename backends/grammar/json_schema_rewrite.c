@@ -1,6 +1,7 @@
-/* Conditions and negations as alternatives: "if" is its schema and "then", or its negation and
- * "else"; what depends on a property is either without it or with what it asks for; a negation is
- * one alternative per keyword negated. What comes out is written as schemas of our own. */
+/* Rewrites conditions and negations as alternatives. "if" becomes its schema with "then", or its
+ * negation with "else". A dependency becomes the object without the property, or with the property
+ * and the dependent schema. A negation becomes one alternative per negated keyword. The results are
+ * generated schemas. */
 #include "grammar/json_schema_private.h"
 
 #include <stdlib.h>
@@ -11,8 +12,8 @@ enum { TEXT_MAX = 4 << 20, WAYS_MAX = 64, NOT_DEPTH = 8, DEPENDENT_MAX = 16 };
 struct ways {
     struct js *js;
     const struct conj *base;
-    size_t part;   /* the part being replaced, */
-    unsigned done; /* and what is done of it now */
+    size_t part;   /* index of the part that is rewritten */
+    unsigned done; /* bits to set in the rewritten part's `done` */
     struct conj v[WAYS_MAX];
     size_t n;
 };
@@ -31,7 +32,7 @@ static void add_way(struct ways *w, const struct qn_jref *a, const struct qn_jre
         conj_add(w->js, c, b, 0);
 }
 
-/* A schema from a text with one value put in: prefix value suffix. */
+/* Makes a schema of the text `before`, one printed value and the text `after`. */
 static const struct qn_jref *write(struct js *js, const char *before, const struct qn_jref *value,
                                    const char *after)
 {
@@ -48,7 +49,8 @@ static const struct qn_jref *write(struct js *js, const char *before, const stru
     return made;
 }
 
-/* {"required":[name]}, or the object without that property. */
+/* The schema {"required":[name]}, or {"properties":{name:false}} when the property must be
+ * absent. */
 static const struct qn_jref *with_property(struct js *js, const char *name, bool there)
 {
     struct qn_buf b;
@@ -61,7 +63,7 @@ static const struct qn_jref *with_property(struct js *js, const char *name, bool
     return made;
 }
 
-/* {"required":[name],"properties":{name:{"not":value}}} */
+/* The schema {"type":"object","required":[name],"properties":{name:{"not":value}}}. */
 static const struct qn_jref *property_not(struct js *js, const char *name,
                                           const struct qn_jref *value)
 {
@@ -96,7 +98,7 @@ static bool same(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* Values that are not this one, as far as that can be said of texts, true, false and null. */
+/* Adds alternatives for all values except this one. Supported for strings, true, false and null. */
 static void not_value(struct ways *w, const struct qn_jref *value, const struct qn_jref *other)
 {
     enum qn_json_type type = qn_json_type(value);
@@ -113,7 +115,7 @@ static void not_value(struct ways *w, const struct qn_jref *value, const struct 
         js_fail(w->js, value, QN_EUNSUPPORTED, "not: only for texts, true, false and null");
 }
 
-/* The ways in which a value is not valid by s. */
+/* Adds the alternatives that together describe the values that are invalid by s. */
 static void negate(struct ways *w, const struct qn_jref *s, int depth)
 {
     struct js *js = w->js;
@@ -179,7 +181,8 @@ static void negate(struct ways *w, const struct qn_jref *s, int depth)
     }
 }
 
-/* not of texts, types and patterns is a fact about a value, no alternatives. */
+/* A "not" of strings, types or patterns is handled as a fact about the value (json_schema_facts.c)
+ * and needs no alternatives. */
 static bool plain_not(const struct qn_jref * not )
 {
     struct qn_jref it, in;
@@ -212,20 +215,20 @@ static void rewrite_if(struct ways *w, const struct qn_jref *s, const struct qn_
         conj_add(w->js, &w->v[i], other, 0);
 }
 
-/* One property that others, or a schema, depend on. */
+/* One property on which other properties or a schema depend. */
 static void rewrite_dependent(struct ways *w, const struct qn_jref *entry)
 {
     struct js *js = w->js;
     const struct qn_jref *asks = js_keep(js, entry);
     if (qn_json_type(entry) == QN_JSON_ARRAY)
         asks = write(js, "{\"required\":", entry, "}");
-    else if (qn_json_type(entry) == QN_JSON_STRING) /* draft 3 */
+    else if (qn_json_type(entry) == QN_JSON_STRING) /* a form of draft 3 */
         asks = with_property(js, qn_json_raw_str(entry), true);
     add_way(w, with_property(js, entry->key, false), NULL);
     add_way(w, with_property(js, entry->key, true), asks);
 }
 
-/* The part's first rewriting that is not done yet. */
+/* Performs the first rewriting of the part that is not done yet; false when there is none. */
 static bool rewrite_part(struct ways *w, const struct part *p)
 {
     static const char *const dependents[] = {"dependentRequired", "dependentSchemas",

@@ -1,4 +1,4 @@
-/* Strings: patterns, formats, lengths, and what they must not be. */
+/* Strings: patterns, formats, lengths, and excluded texts. */
 #include "grammar/json_schema_private.h"
 
 #include "base/str.h"
@@ -25,9 +25,9 @@
     "[a-z][a-z0-9+.-]{1,15}://" LABEL "(\\." LABEL "){0,5}(:[1-9][0-9]{0,3})?(/" URI_CHARS         \
     "{0,64}){0,16}(\\?(" URI_CHARS "|[/?]){0,128})?(#(" URI_CHARS "|[/?]){0,64})?"
 
-/* What these formats allow, or a part of it that everybody agrees on. Sources: RFC 3339 (date,
- * time), RFC 5321 (email), RFC 1123 (hostname), RFC 3986 (uri), RFC 4122 (uuid), RFC 5952 (ipv6),
- * ISO 8601 (duration), RFC 6901 (json-pointer). */
+/* The texts that these formats allow, or a subset on which implementations agree. Sources: RFC 3339
+ * (date, time), RFC 5321 (email), RFC 1123 (hostname), RFC 3986 (uri), RFC 4122 (uuid), RFC 5952
+ * (ipv6), ISO 8601 (duration), RFC 6901 (json-pointer). */
 static const struct {
     const char *name, *pattern;
 } formats[] = {
@@ -67,8 +67,8 @@ void js_quote(const char *s, struct qn_buf *out)
     qn_jw_str(&w, s);
 }
 
-/* *all becomes what it and `one` have in common, or what is in *all and not in `one`. one is freed.
- */
+/* Replaces *all with its intersection with `one`, or with its difference when subtract is true.
+ * Frees one. */
 static qn_err combine(struct js *js, struct qn_dfa *all, struct qn_dfa *one, bool subtract,
                       struct qn_error *e)
 {
@@ -98,7 +98,7 @@ static qn_err add_pattern(struct js *js, const char *pattern, bool subtract, str
     return err ? err : combine(js, all, &one, subtract, e);
 }
 
-/* One text that must not be. */
+/* Excludes one text. */
 static qn_err exclude(struct js *js, const char *text, struct qn_dfa *all, struct qn_error *e)
 {
     struct qn_dfa one;
@@ -111,7 +111,7 @@ static bool quoted_step(void *ctx, const void *from, size_t n, uint8_t byte, str
     const struct qn_dfa *d = ctx;
     uint32_t s;
     memcpy(&s, from, n);
-    /* States d->n: before the first quote, d->n + 1: behind the last. */
+    /* State d->n is before the opening quote, d->n + 1 after the closing quote. */
     if (s == d->n && byte == '"')
         s = 0;
     else if (s < d->n && byte == '"' && (d->flags[s] & QN_DFA_ACCEPT))
@@ -136,8 +136,8 @@ qn_err js_quote_dfa(struct js *js, struct qn_dfa *inner, struct qn_dfa *out, str
 {
     struct qn_dfa_plan plan = {
         .ctx = inner, .step = quoted_step, .flags = quoted_flags, .budget = js->g->budget};
-    /* The inner classes, but the quote has one of its own. No text in JSON has a quote inside that
-     * stands alone, but escaped ones do. */
+    /* The byte classes of the inner automaton, except that the quote has its own class. An
+     * unescaped quote cannot occur within a JSON string; an escaped one can. */
     plan.classes = inner->classes;
     memcpy(plan.of, inner->of, sizeof plan.of);
     bool shared = false;
@@ -206,7 +206,7 @@ qn_err js_string_dfa(struct js *js, const struct conj *c, const struct facts *f,
     return err;
 }
 
-/* Any text of min to max characters: one automaton that counts. */
+/* Any text of min to max characters, as one automaton that counts characters. */
 static const struct qn_gx *counted(struct js *js, const struct facts *f)
 {
     const struct qn_dfa *plain = &js->plain_string;
