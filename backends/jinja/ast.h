@@ -1,20 +1,20 @@
-/* The syntax tree of a chat template. One node type with the same few slots for every kind: what a
- * kind keeps in which slot stands beside it. Nodes live in the compiled template and never change
- * after compiling. */
+/* The syntax tree of a chat template. All kinds of nodes share one struct with a few generic
+ * fields; the comment on each kind says what the fields hold. Nodes are allocated in the compiled
+ * template and do not change after compiling. */
 #ifndef QN_JINJA_AST_H
 #define QN_JINJA_AST_H
 
 #include "jinja/value.h"
 
 enum {
-    QN_TNODE_HEIGHT_MAX = 1000 /* nodes below one another, long chains of operators included */
+    QN_TNODE_HEIGHT_MAX = 1000 /* maximum height of the tree, including long chains of operators */
 };
 
 enum qn_tkind {
     /* expressions */
     QN_N_LITERAL, /* val */
-    QN_N_NAME,    /* val: its text; symbol; use; hops and slot once it is resolved */
-    QN_N_NSREF,   /* a: QN_N_NAME; val: the member that is assigned */
+    QN_N_NAME,    /* val: the name; symbol; use; after resolving: hops and slot */
+    QN_N_NSREF,   /* a: QN_N_NAME of a namespace; val: the member that is assigned */
     QN_N_LIST,    /* kids: items */
     QN_N_TUPLE,   /* kids: items */
     QN_N_DICT,    /* kids: key, value, key, value, ... */
@@ -23,11 +23,11 @@ enum qn_tkind {
     QN_N_AND,     /* a, b */
     QN_N_OR,      /* a, b */
     QN_N_BINARY,  /* a op b */
-    QN_N_CONCAT,  /* kids ~ ...; flag: joins markup */
+    QN_N_CONCAT,  /* kids joined by ~; flag: the result can be markup */
     QN_N_COMPARE, /* a; kids: QN_N_OPERAND ... */
     QN_N_OPERAND, /* op a */
-    QN_N_TEST,    /* a is val; arguments */
-    QN_N_FILTER,  /* a | val; a NULL: the text of a block; arguments */
+    QN_N_TEST,    /* a is val(args) */
+    QN_N_FILTER,  /* a | val(args); a NULL: applies to the text of a block */
     QN_N_CALL,    /* a(arguments) */
     QN_N_MEMBER,  /* a.val */
     QN_N_INDEX,   /* a[b] */
@@ -46,13 +46,14 @@ enum qn_tkind {
     QN_N_SET,    /* a = b */
     QN_N_SET_BLOCK,    /* a; b: filter or NULL; kids: body; scope */
     QN_N_MACRO,        /* a: QN_N_NAME; params; kids: body; scope */
-    QN_N_CALL_BLOCK,   /* a: QN_N_CALL, NULL for {% generation %}; params and kids: what caller() is
-                        */
+    QN_N_CALL_BLOCK,   /* a: QN_N_CALL, or NULL for {% generation %}; params and kids: the macro
+                          that caller() calls */
     QN_N_FILTER_BLOCK, /* a: QN_N_FILTER without operand; kids: body; scope */
     QN_N_WITH,         /* args: target, value, ...; kids: body; scope */
     QN_N_AUTOESCAPE,   /* a; kids: body; scope */
     QN_N_BLOCK,        /* val: name; kids: body; scope */
-    QN_N_IMPORT,       /* what needs other templates: val its tag; kids: names it would set */
+    QN_N_IMPORT,       /* a tag that needs other templates: val: the tag's name; kids: names that it
+                          would set */
     QN_N_BREAK,
     QN_N_CONTINUE,
     QN_N_KINDS
@@ -77,10 +78,10 @@ enum qn_top {
     QN_OP_POW
 };
 
-/* What a name is there for. */
+/* How a name is used. */
 enum { QN_USE_LOAD, QN_USE_STORE, QN_USE_PARAM };
 
-/* Whether text is escaped where a node stands. */
+/* Whether output is escaped at a node's position in the template. */
 enum { QN_ESCAPE_NO, QN_ESCAPE_YES, QN_ESCAPE_RUNTIME };
 
 struct qn_tnodes {
@@ -88,12 +89,12 @@ struct qn_tnodes {
     size_t n;
 };
 
-/* What is done to a variable when a scope is entered. */
+/* How a variable is initialised when a scope is entered. */
 struct qn_tload {
     enum { QN_LOAD_CONTEXT, QN_LOAD_ALIAS, QN_LOAD_MISSING, QN_LOAD_PARAM } how;
     uint32_t slot;
-    uint32_t symbol;     /* QN_LOAD_CONTEXT */
-    uint16_t hops, from; /* QN_LOAD_ALIAS */
+    uint32_t symbol;     /* for QN_LOAD_CONTEXT */
+    uint16_t hops, from; /* for QN_LOAD_ALIAS */
 };
 
 struct qn_tscope {
@@ -101,13 +102,14 @@ struct qn_tscope {
     size_t n;
 };
 
-/* A macro, call block, recursive loop or loop filter: what has variables of its own. */
+/* The body of a macro, call block, recursive loop or loop filter; each has its own frame of
+ * variables. */
 struct qn_tbody {
     uint32_t slots;
-    struct qn_tnodes params;   /* QN_N_NAME */
-    struct qn_tnodes defaults; /* of the last params */
+    struct qn_tnodes params;   /* QN_N_NAME nodes */
+    struct qn_tnodes defaults; /* default values of the last parameters */
     bool takes_caller, takes_kwargs, takes_varargs;
-    uint32_t caller, kwargs, varargs; /* their slots */
+    uint32_t caller, kwargs, varargs; /* slots of these variables */
     struct qn_tscope scope;
 };
 
@@ -116,18 +118,18 @@ struct qn_tnode {
     enum qn_top op;
     bool flag;
     uint8_t use, escape;
-    uint16_t height; /* 1 for a leaf */
+    uint16_t height; /* height of the subtree; 1 for a leaf */
     uint16_t hops, slot;
     uint32_t line;
     uint32_t symbol;
     struct qn_tnode *a, *b, *c;
     struct qn_tnodes kids, other, args;
     struct qn_tscope scope, else_scope;
-    struct qn_tbody *body, *test; /* a loop's own body when it is recursive; its filter */
+    struct qn_tbody *body, *test; /* body: the body of a recursive loop; test: the loop's filter */
     bool has_loop, toplevel;
     uint16_t loop_slot;
     struct qn_tval val;
-    const void *builtin; /* the filter or test; NULL: there is none of this name */
+    const void *builtin; /* row of the filter or test; NULL: no filter or test has this name */
 };
 
 #endif

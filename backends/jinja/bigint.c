@@ -1,4 +1,4 @@
-/* See bigint.h. Schoolbook arithmetic: the numbers are small. */
+/* See bigint.h. Schoolbook algorithms are sufficient for numbers of this size. */
 #include "jinja/bigint.h"
 
 #include "jinja/run.h"
@@ -67,7 +67,8 @@ enum qn_tflow qn_tbig_from_double(struct qn_trun *run, double f, struct qn_tval 
 
 double qn_tbig_double(const struct qn_tbig *b)
 {
-    /* The 64 highest bits, and whether anything is below them: rounds like the whole number. */
+    /* Takes the 64 highest bits and sets the lowest one if any bit below is set, so that the result
+     * is rounded like the whole number. */
     uint64_t top = 0;
     uint32_t used = 0;
     bool rest = false;
@@ -119,7 +120,7 @@ static void add_magnitude(const struct qn_tbig *a, const struct qn_tbig *b, stru
     trim(out);
 }
 
-/* |a| >= |b| */
+/* Requires |a| >= |b|. */
 static void sub_magnitude(const struct qn_tbig *a, const struct qn_tbig *b, struct qn_tbig *out)
 {
     int64_t borrow = 0;
@@ -181,7 +182,7 @@ static void scale(struct qn_tbig *b, uint32_t factor, uint32_t add)
         b->limb[b->n++] = (uint32_t)carry;
 }
 
-/* Divides in place; gives the remainder. */
+/* Divides in place; returns the remainder. */
 static uint32_t divide_small(struct qn_tbig *b, uint32_t by)
 {
     uint64_t rest = 0;
@@ -194,7 +195,7 @@ static uint32_t divide_small(struct qn_tbig *b, uint32_t by)
     return (uint32_t)rest;
 }
 
-/* Long division bit by bit. */
+/* Binary long division. */
 static void divide_magnitude(const struct qn_tbig *a, const struct qn_tbig *b,
                              struct qn_tbig *quotient, struct qn_tbig *rest)
 {

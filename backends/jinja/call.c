@@ -1,4 +1,4 @@
-/* See eval.h: calls. */
+/* Calls; see eval.h. */
 #include "jinja/eval.h"
 #include "jinja/iter.h"
 #include "jinja/loop.h"

@@ -16,7 +16,7 @@ static enum qn_tflow deeper(struct qn_trun *run)
     return QN_T_OK;
 }
 
-/* Numbers: -1, 0, 1, or 2 when one of them is no number. */
+/* Compares numbers: -1, 0, 1, or 2 when an operand is not a number. */
 static int compare_numbers(const struct qn_tval *a, const struct qn_tval *b)
 {
     if (a->type != QN_T_FLOAT && b->type != QN_T_FLOAT) {
@@ -42,9 +42,10 @@ static int compare_numbers(const struct qn_tval *a, const struct qn_tval *b)
     double f = qn_tbig_double(&y);
     if (a->f != f || isinf(f))
         return a->f < f ? -1 : 1;
-    if (b->type != QN_T_INT) /* equal after rounding; bigger integers are compared as floats only */
+    if (b->type != QN_T_INT) /* equal after rounding; integers of more than 64 bits are compared
+                                only as floats */
         return 0;
-    /* 2^63 as a float is more than any 64 bit integer. */
+    /* 2^63 as a float is greater than every 64-bit integer. */
     if (f >= 9223372036854775808.0)
         return 1;
     int64_t whole = (int64_t)f;
@@ -53,7 +54,7 @@ static int compare_numbers(const struct qn_tval *a, const struct qn_tval *b)
 
 static int compare_strings(const struct qn_tval *a, const struct qn_tval *b)
 {
-    /* The order of UTF-8 bytes is that of code points. */
+    /* The byte order of UTF-8 is the order of code points. */
     size_t n = a->n < b->n ? a->n : b->n;
     int order = n ? memcmp(a->s, b->s, n) : 0;
     return order < 0 ? -1 : order > 0 ? 1 : a->n < b->n ? -1 : a->n > b->n;
@@ -296,7 +297,7 @@ static uint64_t hash_bytes(const char *s, size_t n)
     return mix(h);
 }
 
-/* Equal numbers have equal hashes, whatever their types. */
+/* Equal numbers have equal hashes regardless of their types. */
 static uint64_t hash_number(const struct qn_tval *v)
 {
     if (v->type == QN_T_BOOL)
@@ -360,7 +361,7 @@ struct sorter {
     bool reverse;
 };
 
-/* Merge sort of [from, to); the order of equal keys stays, in reverse too. */
+/* Merge sort of [from, to); stable, also in reverse order. */
 static enum qn_tflow sort_part(struct sorter *s, size_t from, size_t to)
 {
     if (to - from < 2)

@@ -1,4 +1,4 @@
-/* A compiled template: its tree, and the names it uses, numbered. */
+/* A compiled template: its syntax tree and the table of the names that it uses. */
 #ifndef QN_JINJA_COMPILED_H
 #define QN_JINJA_COMPILED_H
 
@@ -11,8 +11,8 @@ struct qn_tsymbol {
 };
 
 struct qn_template {
-    struct qn_arena *arena; /* holds everything below */
-    const char *source;     /* with line ends made \n */
+    struct qn_arena *arena; /* owns everything below */
+    const char *source;     /* with all line ends converted to \n */
     size_t n;
     struct qn_tnodes nodes;
     struct qn_tbody body;
@@ -24,7 +24,7 @@ struct qn_template {
 
 enum { QN_TSYMBOL_NONE = 0xFFFFFFFF };
 
-/* The number of a name, or QN_TSYMBOL_NONE when the template never mentions it. */
+/* The number of a name; QN_TSYMBOL_NONE when the template never mentions it. */
 uint32_t qn_tsymbol_find(const struct qn_template *t, const char *s, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* See eval.h: expressions. */
+/* Expressions; see eval.h. */
 #include "jinja/eval.h"
 
 #include "jinja/compare.h"
@@ -118,7 +118,8 @@ static enum qn_tflow eval_binary(struct qn_trun *run, const struct qn_tnode *nod
     return qn_tval_binary(run, node->op, &a, &b, out);
 }
 
-/* a ~ b ~ c: strings of all; where text is escaped, markup as soon as one of them is. */
+/* a ~ b ~ c: joins the operands as strings. With autoescape the result is markup as soon as one
+ * operand is. */
 static enum qn_tflow eval_concat(struct qn_trun *run, const struct qn_tnode *node,
                                  struct qn_tval *out)
 {
@@ -172,7 +173,7 @@ enum qn_tflow qn_teval_filter(struct qn_trun *run, const struct qn_tnode *node,
                             node->val.s);
     if (node->a && operand->type == QN_T_MISSING)
         QN_T_TRY(qn_teval(run, node->a, &v));
-    else if (node->a) /* a chain over the text of a block */
+    else if (node->a) /* otherwise the filter applies to the text of a block */
         QN_T_TRY(qn_teval_filter(run, node->a, operand, &v));
     QN_T_TRY(qn_teval_arguments(run, &node->args, &args));
     return filter->call(run, &v, &args, out);

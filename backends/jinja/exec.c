@@ -1,4 +1,4 @@
-/* See eval.h: statements. */
+/* Statements; see eval.h. */
 #include "jinja/eval.h"
 #include "jinja/iter.h"
 #include "jinja/print.h"
@@ -112,7 +112,7 @@ static enum qn_tflow exec_if(struct qn_trun *run, const struct qn_tnode *node)
     return qn_texec(run, &node->other);
 }
 
-/* A body's text as a value; break and continue throw it away. */
+/* Executes a body and returns its text as a value; break and continue discard the text. */
 static enum qn_tflow capture(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
 {
     size_t mark = run->out.len;

@@ -1,4 +1,4 @@
-/* See filters.h: the table, and what several filters share. */
+/* See filters.h: the table of filters and the functions that several filters share. */
 #include "jinja/filters.h"
 
 #include "jinja/eval.h"

@@ -1,4 +1,4 @@
-/* The filters of jinja2, and what they are made of. */
+/* The filters of jinja2 and their shared functions. */
 #ifndef QN_JINJA_FILTERS_H
 #define QN_JINJA_FILTERS_H
 
@@ -6,28 +6,30 @@
 
 struct qn_tfilter {
     const char *name;
-    /* self is what is filtered. */
+    /* self is the filtered value. */
     qn_tcall call;
 };
 
-const struct qn_tfilter *qn_tfilter_find(const struct qn_tval *name); /* NULL: there is none */
+/* NULL: there is no such filter */
+const struct qn_tfilter *qn_tfilter_find(const struct qn_tval *name);
 
-/* What an attribute argument like "a.b.0" leads to. */
+/* A parsed attribute argument such as "a.b.0". */
 struct qn_tpath {
     struct qn_tlist *parts; /* strings and integers */
 };
 enum qn_tflow qn_tpath_new(struct qn_trun *run, const struct qn_tval *attribute,
                            struct qn_tpath *out);
-/* fallback: what stands for undefined parts; NULL: nothing does. */
+/* Looks up the path in item. fallback replaces undefined parts; NULL: undefined parts are not
+ * replaced. */
 enum qn_tflow qn_tpath_get(struct qn_trun *run, const struct qn_tpath *path,
                            const struct qn_tval *item, const struct qn_tval *fallback,
                            struct qn_tval *out);
-/* A value for comparisons without case. */
+/* A copy of the value for comparisons that ignore case. */
 enum qn_tflow qn_tval_fold(struct qn_trun *run, const struct qn_tval *v, struct qn_tval *out);
-/* A string; fails for anything else. */
+/* Fails unless v is a string. */
 enum qn_tflow qn_tval_need_string(struct qn_trun *run, const struct qn_tval *v);
 
-/* Their parts, by topic. Rows end with a NULL name. */
+/* The tables of filters by topic. Each ends with a NULL name. */
 extern const struct qn_tfilter qn_tfilters_text[];
 extern const struct qn_tfilter qn_tfilters_html[];
 extern const struct qn_tfilter qn_tfilters_number[];

@@ -1,4 +1,4 @@
-/* Filters for markup, addresses and JSON. */
+/* Filters for markup, links and JSON. */
 #include "jinja/compare.h"
 #include "jinja/filters.h"
 #include "jinja/html.h"
@@ -142,7 +142,7 @@ static enum qn_tflow do_xmlattr(ARGS)
     return QN_T_OK;
 }
 
-/* rel is a set of words: those given, nofollow and noopener, in order. */
+/* Builds the rel attribute: the set of the given words, nofollow and noopener, sorted. */
 static enum qn_tflow rel_words(struct qn_trun *run, const struct qn_tval *given, bool nofollow,
                                struct qn_tval *out)
 {
@@ -170,7 +170,8 @@ static enum qn_tflow rel_words(struct qn_trun *run, const struct qn_tval *given,
     return qn_ttext_join(run, &space, kept, out);
 }
 
-/* A scheme: two or more letters, digits, dots, plus or minus signs, a colon, up to two slashes. */
+/* A URL scheme: two or more letters, digits, dots, plus or minus signs, then a colon and up to two
+ * slashes. */
 static bool valid_scheme(const struct qn_tval *v)
 {
     size_t n = v->n, slashes = 0;
@@ -222,7 +223,7 @@ static enum qn_tflow json_separators(struct qn_trun *run, const struct qn_tval *
     return qn_tval_need_string(run, &how->key);
 }
 
-/* tojson of Transformers: json.dumps with the arguments it hands on. */
+/* tojson as Transformers defines it: json.dumps with the arguments that it passes on. */
 static enum qn_tflow do_tojson(ARGS)
 {
     struct qn_tval v[4];

@@ -83,7 +83,7 @@ static enum qn_tflow do_reverse(ARGS)
     return QN_T_OK;
 }
 
-/* What join puts together: all strings; escaped when one of them is markup. */
+/* The text of join: the items as strings, escaped when one of them is markup. */
 static enum qn_tflow joined(struct qn_trun *run, struct qn_tlist *list, struct qn_tval *sep,
                             struct qn_tval *out)
 {
@@ -119,7 +119,7 @@ static enum qn_tflow do_join(ARGS)
     return joined(run, list, &v[0], out);
 }
 
-/* A generator over the lists of a list that is built when it starts. */
+/* A generator whose result, a list of lists, is built at the first item. */
 struct groups {
     enum qn_tflow (*build)(struct qn_trun *run, const struct groups *g, struct qn_tlist *out);
     struct qn_tval of, count, fill;
@@ -279,7 +279,7 @@ static enum qn_tflow do_attr(ARGS)
     struct qn_tval name, v;
     QN_T_TRY(qn_trun_args(run, args, "name", 1, &name));
     QN_T_TRY(qn_tval_need_string(run, &name));
-    if (self->type == QN_T_DICT) { /* attributes only, never items */
+    if (self->type == QN_T_DICT) { /* attr looks up attributes only, never the dictionary's items */
         struct qn_tdict *empty = NULL;
         QN_T_TRY(qn_tdict_new(run, 0, &empty));
         struct qn_tval plain = qn_tval_dict(empty);

@@ -1,4 +1,4 @@
-/* Filters over numbers and truth. */
+/* Filters for numbers and booleans. */
 #include "jinja/bigint.h"
 #include "jinja/filters.h"
 #include "jinja/number.h"
@@ -85,7 +85,7 @@ static enum qn_tflow do_float(ARGS)
     return QN_T_OK;
 }
 
-/* ceil and floor: of value * 10 ** precision, over 10 ** precision. */
+/* ceil or floor of value * 10 ** precision, divided by 10 ** precision. */
 static enum qn_tflow round_to(struct qn_trun *run, const struct qn_tval *v,
                               const struct qn_tval *precision, bool up, struct qn_tval *out)
 {

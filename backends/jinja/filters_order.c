@@ -1,4 +1,4 @@
-/* Filters that compare items. */
+/* Filters that compare items: sorting, grouping, minimum and maximum. */
 #include "jinja/compare.h"
 #include "jinja/filters.h"
 #include "jinja/iter.h"
@@ -10,7 +10,7 @@
     struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
         struct qn_tval *out
 
-/* The key of an item: what a path leads to, without case unless that matters. */
+/* The sort key of an item: the value at a path, without case if fold is true. */
 static enum qn_tflow key_of(struct qn_trun *run, const struct qn_tpath *path,
                             const struct qn_tval *item, const struct qn_tval *fallback, bool fold,
                             struct qn_tval *out)
@@ -31,7 +31,7 @@ static enum qn_tflow keys_of(struct qn_trun *run, const struct qn_tlist *list,
     return QN_T_OK;
 }
 
-/* Keys of several attributes are lists, which compare item by item. */
+/* For several attributes the key is a list, which is compared element by element. */
 static enum qn_tflow sort_keys(struct qn_trun *run, const struct qn_tlist *list,
                                const struct qn_tval *attribute, bool fold, struct qn_tval **out)
 {
@@ -58,7 +58,7 @@ static enum qn_tflow sort_keys(struct qn_trun *run, const struct qn_tlist *list,
     return QN_T_OK;
 }
 
-/* What sorted() takes as `reverse`: a truth or a number. */
+/* Reads the argument `reverse` of sorted(): a boolean or a number. */
 static enum qn_tflow reverse_of(struct qn_trun *run, const struct qn_tval *v, bool *out)
 {
     int64_t number = 0;

@@ -1,5 +1,5 @@
-/* map, select, reject, selectattr and rejectattr: generators, which look at nothing before they are
- * asked. */
+/* map, select, reject, selectattr and rejectattr: generators that evaluate an item only when it is
+ * requested. */
 #include "jinja/filters.h"
 #include "jinja/iter.h"
 #include "jinja/run.h"
@@ -10,15 +10,17 @@
         struct qn_tval *out
 
 struct chooser {
-    struct qn_targs args, rest; /* rest: what the filter or test gets */
+    struct qn_targs args, rest; /* rest: the arguments of the filter or test */
     bool by_attribute, wanted, mapping;
     struct qn_tpath path;
-    struct qn_tval fallback; /* QN_T_NONE: nothing stands for what is undefined */
+    struct qn_tval fallback; /* replaces undefined attributes; QN_T_NONE: undefined attributes are
+                                not replaced */
     const struct qn_tfilter *filter;
     const struct qn_ttest *test;
 };
 
-/* The function's name is an argument; what follows it are the function's own arguments. */
+/* The argument at index `at` is the name of the filter or test; the arguments after it are passed
+ * to the filter or test. */
 static enum qn_tflow prepare_name(struct qn_trun *run, struct chooser *c, size_t at)
 {
     c->rest = (struct qn_targs){.named = c->args.named};

@@ -44,7 +44,8 @@ static bool begins_word(const char *s, size_t n)
     return strchr("-({[<", *s) || qn_ttext_skip(s, n);
 }
 
-/* Letters behind spaces and brackets are capital, all others small. */
+/* Letters after white space, hyphens and opening brackets become upper case, all other letters
+ * lower case. */
 static enum qn_tflow do_title(ARGS)
 {
     struct qn_tval text, part;
@@ -125,7 +126,8 @@ static enum qn_tflow do_center(ARGS)
     return QN_T_OK;
 }
 
-/* s += newline; then the lines again, each behind the first with the indention. */
+/* As jinja2 does: appends a newline to the text, then writes the lines, indenting those after the
+ * first. */
 static enum qn_tflow do_indent(ARGS)
 {
     struct qn_tval v[3], indention = qn_tval_cstr("    "), newline = qn_tval_cstr("\n"), text;

@@ -1,4 +1,4 @@
-/* See format.h: numbers and texts by a specification. */
+/* See format.h: writes numbers and texts by a format specification. */
 #include "jinja/format.h"
 
 #include "base/str.h"
@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The parts of a number as it is written: sign, prefix (0x), digits, and the rest (point,
- * exponent). */
+/* The parts of a formatted number: sign, prefix (0x), integer digits, and the rest (point,
+ * fraction, exponent). */
 struct parts {
     const char *sign, *prefix;
     struct qn_tval digits, rest;
@@ -104,8 +104,8 @@ static enum qn_tflow put_int(struct qn_trun *run, const struct qn_tval *v,
     return put_parts(run, &p, spec);
 }
 
-/* Without a type, a float with a precision is written like 'g', and with a digit behind the point.
- */
+/* A float without a format type but with a precision is written like 'g', with at least one digit
+ * after the point. */
 static void add_point(char *text, size_t size)
 {
     if (strchr(text, '.') || strchr(text, 'e') || strchr(text, 'n'))
@@ -125,7 +125,8 @@ static void float_text(double f, const struct qn_tspec *spec, char *text, size_t
         return;
     }
     if (!spec->type) {
-        /* Exponents from the precision on, as in 'g'; one less leaves room for ".0". */
+        /* Like 'g', with the exponent form beginning one digit earlier because ".0" needs one
+         * digit. */
         snprintf(format, sizeof format, "%%%s.*e", spec->alternate ? "#" : "");
         snprintf(text, size, format, precision > 0 ? precision - 1 : 0, f);
         int exponent = strchr(text, 'e') ? atoi(strchr(text, 'e') + 1) : 0;
@@ -176,7 +177,7 @@ static enum qn_tflow put_float(struct qn_trun *run, double f, const struct qn_ts
         *c = (char)toupper((unsigned char)*c);
     size_t n = strspn(text, "0123456789");
     if (n == 0)
-        n = strlen(text) - (spec->type == '%'); /* inf, nan */
+        n = strlen(text) - (spec->type == '%'); /* inf or nan */
     p.sign = sign_text(signbit(f) && !isnan(f), spec->sign);
     p.digits = qn_tval_string(text, n);
     p.rest = qn_tval_cstr(text + n);

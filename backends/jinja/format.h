@@ -1,17 +1,17 @@
-/* Formatting: `"%s" % x`, str.format() and format specifications. */
+/* Python's formatting: `"%s" % x`, str.format() and format specifications. */
 #ifndef QN_JINJA_FORMAT_H
 #define QN_JINJA_FORMAT_H
 
 #include "jinja/value.h"
 
-/* format % args: a tuple's items, a dictionary's members, or one value. */
+/* format % args: args is a tuple of items, a dictionary of members, or a single value. */
 enum qn_tflow qn_tformat_percent(struct qn_trun *run, const struct qn_tval *format,
                                  const struct qn_tval *args, struct qn_tval *out);
-/* str.format(); the sandbox's rules hold for members. */
+/* str.format(); member access follows the sandbox's rules. */
 enum qn_tflow qn_tformat_str(struct qn_trun *run, const struct qn_tval *format,
                              const struct qn_targs *args, struct qn_tval *out);
 
-/* How a number or text is written: "*>+#010,.2f". */
+/* A format specification such as "*>+#010,.2f". */
 struct qn_tspec {
     const char *fill;
     size_t fill_n;
@@ -20,10 +20,10 @@ struct qn_tspec {
     int64_t width, precision; /* negative: not given */
 };
 
-/* format(v, spec), appended to the output. */
+/* Appends format(v, spec) to the output. */
 enum qn_tflow qn_tformat_value(struct qn_trun *run, const struct qn_tval *v, const char *spec,
                                size_t n);
-/* A number by a specification whose type is one of "bcdoxXneEfFgG%" or '\0'. */
+/* Formats a number by a specification whose type is one of "bcdoxXneEfFgG%" or '\0'. */
 enum qn_tflow qn_tformat_number(struct qn_trun *run, const struct qn_tval *v,
                                 const struct qn_tspec *spec);
 enum qn_tflow qn_tformat_text(struct qn_trun *run, const char *s, size_t n,

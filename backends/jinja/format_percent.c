@@ -15,10 +15,10 @@ struct percent {
     const char *s;
     size_t n, i;
     const struct qn_tval *args;
-    size_t used;           /* items of the tuple, or 1 */
-    bool named;            /* some member was asked for by name */
+    size_t used;           /* number of used items of the tuple, or 1 for a single value */
+    bool named;            /* a member was referred to by name */
     bool escape;           /* the format is markup */
-    struct qn_tval picked; /* the member asked for by name */
+    struct qn_tval picked; /* the member that was referred to by name */
     bool has_picked;
 };
 
@@ -37,7 +37,7 @@ static enum qn_tflow next_argument(struct percent *p, struct qn_tval *out)
     return QN_T_OK;
 }
 
-/* (name), with brackets within it counted. */
+/* Reads "(name)"; the name may contain balanced parentheses. */
 static enum qn_tflow pick(struct percent *p)
 {
     size_t start = ++p->i;
@@ -60,7 +60,7 @@ static enum qn_tflow pick(struct percent *p)
     return QN_T_OK;
 }
 
-/* A width or precision: digits, or * for the next argument. */
+/* Reads a width or precision: digits, or * for the next argument. */
 static enum qn_tflow read_count(struct percent *p, int64_t *out)
 {
     struct qn_tval v;
@@ -117,7 +117,7 @@ static enum qn_tflow put_text(struct percent *p, const struct qn_tval *v, struct
     return qn_tformat_text(p->run, text.s, text.n, spec);
 }
 
-/* The integer of %d: floats lose their fraction, of %x there may be none. */
+/* The integer for %d: a float is truncated. %x and %o do not accept floats. */
 static enum qn_tflow whole(struct percent *p, const struct qn_tval *v, char type,
                            struct qn_tval *out)
 {
@@ -146,7 +146,8 @@ static enum qn_tflow put_int(struct percent *p, const struct qn_tval *v, struct 
     spec->precision = -1;
     if (precision > QN_TFORMAT_PRECISION_MAX)
         return qn_trun_limit(p->run, "a precision of more than %d", QN_TFORMAT_PRECISION_MAX);
-    if (precision >= 0) { /* at least so many digits: zeros in front, then the width */
+    if (precision >= 0) { /* precision is the minimum number of digits: pads with zeros, then
+                             applies the width */
         struct qn_tspec inner = *spec;
         bool negative = number.type == QN_T_BIG ? number.big->negative
                                                 : number.type == QN_T_INT && number.i < 0;
@@ -233,7 +234,8 @@ enum qn_tflow qn_tformat_percent(struct qn_trun *run, const struct qn_tval *form
         start = p.i;
     }
     QN_T_TRY(qn_trun_put(run, p.s + start, p.n - start));
-    /* What may be indexed by a name may be left over, and so may lists. */
+    /* Unused arguments are an error only for tuples and for values that cannot be indexed;
+     * dictionaries, lists, ranges and undefined values may remain unused. */
     bool rest = args->type == QN_T_TUPLE ? p.used < args->list->n
                 : qn_tval_is(args, QN_T_BIT(QN_T_DICT) | QN_T_BIT(QN_T_LIST) |
                                        QN_T_BIT(QN_T_RANGE) | QN_T_BIT(QN_T_UNDEFINED))

@@ -6,12 +6,16 @@
 #include "jinja/print.h"
 #include "jinja/text.h"
 
-enum { FIELDS_WITHIN = 2 }; /* a specification may hold fields, and those none */
+enum {
+    FIELDS_WITHIN = 2
+}; /* a specification may contain fields, and the specifications of those
+      fields may not */
 
 struct formatter {
     struct qn_trun *run;
     const struct qn_targs *args;
-    int64_t automatic; /* fields numbered so far; negative: they are numbered by hand */
+    int64_t automatic; /* number of automatically numbered fields so far; negative: the format
+                          numbers its fields */
     bool escape;
 };
 
@@ -56,7 +60,7 @@ static enum qn_tflow first_value(struct formatter *f, const char *s, size_t n, s
     return QN_T_OK;
 }
 
-/* name.member[key]... */
+/* Evaluates name.member[key]... */
 static enum qn_tflow field_value(struct formatter *f, const char *s, size_t n, struct qn_tval *out)
 {
     size_t at = 0;
@@ -120,7 +124,7 @@ static enum qn_tflow put_field(struct formatter *f, const char *s, size_t n, int
     return qn_trun_putv(f->run, &v);
 }
 
-/* Offset of the bracket that closes a field that begins at `at`. */
+/* Offset of the bracket that closes the field beginning at `at`. */
 static size_t field_end(const char *s, size_t n, size_t at)
 {
     int open = 1;

@@ -97,7 +97,8 @@ static enum qn_tflow call_joiner(ARGS)
     return QN_T_OK;
 }
 
-/* Filler text: always the same words, as nothing depends on them. */
+/* lipsum(): jinja2 returns random words; here the words are fixed, because templates do not depend
+ * on them. */
 static enum qn_tflow call_lipsum(ARGS)
 {
     static const char text[] = "Lorem ipsum dolor sit amet, consectetur adipiscing elit.";

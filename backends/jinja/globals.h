@@ -1,4 +1,4 @@
-/* What every template finds in its context: range, dict, namespace ... */
+/* The global functions and classes available to every template: range, dict, namespace ... */
 #ifndef QN_JINJA_GLOBALS_H
 #define QN_JINJA_GLOBALS_H
 

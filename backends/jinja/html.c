@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* The names that texts use; others stay as they are. */
+/* Common named entities; other names are left unresolved. */
 static const struct {
     const char *name;
     uint32_t cp;
@@ -23,7 +23,8 @@ static const struct {
     {"ne", 0x2260},     {"le", 0x2264},    {"ge", 0x2265},    {"para", 0xb6},    {"iexcl", 0xa1},
 };
 
-/* &#123; and &#x7b; — s is behind the #; gives the bytes read, 0: no number. */
+/* Reads &#123; or &#x7b; where s is after the #. Returns the bytes read; 0 when it is not a
+ * number. */
 static size_t number(const char *s, size_t n, uint32_t *cp)
 {
     size_t i = n > 0 && (*s | 0x20) == 'x', start = i;
@@ -81,7 +82,7 @@ enum qn_tflow qn_thtml_unescape(struct qn_trun *run, const struct qn_tval *text,
     return qn_trun_take(run, mark, out);
 }
 
-/* Text without what stands between an opening and a closing mark. */
+/* Removes each part of a text that is enclosed by the marks `open` and `close`. */
 static enum qn_tflow without(struct qn_trun *run, const struct qn_tval *text, const char *open,
                              const char *close, struct qn_tval *out)
 {

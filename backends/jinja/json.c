@@ -98,7 +98,7 @@ static enum qn_tflow put_key(struct writer *w, const struct qn_tval *key)
     return qn_trun_put(w->run, "\"", 1);
 }
 
-/* Members in the order of their keys. */
+/* The members sorted by key. */
 static enum qn_tflow sorted(struct qn_trun *run, const struct qn_tdict *dict,
                             const struct qn_tmember **out)
 {
@@ -165,8 +165,8 @@ static enum qn_tflow put_value(struct writer *w, const struct qn_tval *v)
         return put_list(w, v->list);
     case QN_T_DICT:
         return put_dict(w, v->dict);
-    case QN_T_ITER: { /* Python refuses generators; templates made for other interpreters have them
-                         here */
+    case QN_T_ITER: { /* Python's json.dumps refuses generators. They are accepted here because in
+                         other interpreters the same expressions yield lists. */
         struct qn_tlist *list = NULL;
         QN_T_TRY(qn_titer_list(w->run, v, &list));
         return put_list(w, list);

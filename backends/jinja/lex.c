@@ -1,5 +1,6 @@
-/* See lex.h. Outside of tags everything is text; a sign at a tag's edge says what becomes of the
- * white space beyond it. Inside, a tag closes only where no bracket is open. */
+/* See lex.h. Outside of tags everything is text; a sign (- or +) at the edge of a tag controls the
+ * removal of white space next to the tag. A closing mark ends a tag only when no bracket is
+ * open. */
 #include "jinja/lex.h"
 
 #include "base/buf.h"
@@ -16,11 +17,11 @@ struct lexer {
     const char *s;
     size_t n, i;
     uint32_t line;
-    size_t counted; /* lines before this offset are in `line` */
+    size_t counted; /* `line` counts the lines before this offset */
     struct qn_arena *arena;
     struct qn_ttoken *tokens;
     size_t count, cap;
-    bool line_starting; /* what came last ended in a line end */
+    bool line_starting; /* the last token ended at the end of a line */
     char open[BRACKETS_MAX];
     size_t open_n;
     struct qn_error *e;
@@ -54,7 +55,8 @@ static bool at_text(const struct lexer *l, size_t at, const char *what)
     return at <= l->n && l->n - at >= n && memcmp(l->s + at, what, n) == 0;
 }
 
-/* Moves past a closing mark of this many bytes, and past what it takes with it. */
+/* Moves past a closing mark of `mark` bytes and past the white space or newline that the mark
+ * removes. */
 static void close_tag(struct lexer *l, size_t mark, bool strip, bool newline)
 {
     l->i += mark;
@@ -65,7 +67,8 @@ static void close_tag(struct lexer *l, size_t mark, bool strip, bool newline)
     l->line_starting = l->s[l->i - 1] == '\n';
 }
 
-/* Text up to offset `end`, where a tag with this sign begins. */
+/* Adds the text up to offset `end`, where a tag with this sign begins; white space that the tag
+ * removes is left out. */
 static void add_text(struct lexer *l, size_t start, size_t end, char sign, bool expression)
 {
     size_t n = end - start;
@@ -83,7 +86,7 @@ static void add_text(struct lexer *l, size_t start, size_t end, char sign, bool 
         add(l, QN_TOK_TEXT, start, s, n);
 }
 
-/* The sign behind an opening mark at this offset, or 0. */
+/* The sign after an opening mark at this offset, or 0. */
 static char sign_at(const struct lexer *l, size_t at)
 {
     return at < l->n && (l->s[at] == '-' || l->s[at] == '+') ? l->s[at] : '\0';
@@ -102,8 +105,8 @@ static qn_err lex_comment(struct lexer *l)
     return QN_OK;
 }
 
-/* Bytes of {% word %} at this offset, without what its end takes with it; 0 when it is not there.
- */
+/* Length in bytes of {% word %} at this offset, without the white space that its closing mark
+ * removes; 0 when the tag is not there. */
 static size_t word_tag(const struct lexer *l, size_t at, const char *word)
 {
     size_t start = at;
@@ -161,7 +164,7 @@ static bool digit(const struct lexer *l, size_t at, int base)
     return d < base;
 }
 
-/* Offset behind digits with single underscores between them; `at` itself when there are none. */
+/* Offset after digits with single underscores between them; `at` itself when there are none. */
 static size_t digits(const struct lexer *l, size_t at, int base)
 {
     if (!digit(l, at, base))
@@ -171,7 +174,7 @@ static size_t digits(const struct lexer *l, size_t at, int base)
     return at;
 }
 
-/* Offset behind a float, or 0. */
+/* Offset after a float, or 0. */
 static size_t float_end(const struct lexer *l)
 {
     size_t at = digits(l, l->i, 10), end = 0;
@@ -204,7 +207,7 @@ static void lex_number(struct lexer *l)
     l->i = end;
 }
 
-/* Bytes of a character of a name at this offset, or 0. */
+/* Length in bytes of a name's character at this offset, or 0. */
 static size_t name_char(const struct lexer *l, size_t at, bool first)
 {
     uint32_t cp = 0;
@@ -248,7 +251,7 @@ static qn_err lex_punct(struct lexer *l)
     return fail(l, "unexpected character");
 }
 
-/* The end of a tag, when the lexer is at one. */
+/* Reads the end of a tag; false when the lexer is not at one. */
 static bool lex_close(struct lexer *l, bool expression)
 {
     const char *close = expression ? "}}" : "%}";
@@ -268,7 +271,8 @@ static qn_err lex_tag(struct lexer *l)
     l->i += sign_at(l, l->i + 2) ? 3 : 2;
     l->open_n = 0;
     for (qn_err err = QN_OK;;) {
-        /* The closing mark is looked for before white space, as it may take some itself. */
+        /* The closing mark is tested before white space is skipped, because white space belongs to
+         * some marks. */
         if (lex_close(l, expression))
             return QN_OK;
         size_t space = qn_ttext_skip(l->s + l->i, l->n - l->i);

@@ -1,4 +1,4 @@
-/* See lex.h: escapes in strings, as Python's unicode-escape has them. */
+/* See lex.h: escapes in string literals, as in Python's unicode-escape codec. */
 #include "base/buf.h"
 #include "base/str.h"
 #include "jinja/lex.h"
@@ -18,11 +18,11 @@ static void put_cp(struct qn_buf *text, uint32_t cp)
 {
     char utf8[4];
     if (cp >= 0xD800 && cp < 0xE000)
-        cp = 0xFFFD; /* half a character cannot be written as UTF-8 */
+        cp = 0xFFFD; /* a lone surrogate has no UTF-8 form */
     qn_buf_add(text, utf8, qn_utf8_encode(cp, utf8));
 }
 
-/* \x, \u and \U: s is behind the letter. */
+/* Reads \x, \u or \U; s is after the letter. */
 static size_t put_hex(struct qn_buf *text, const char *s, size_t n, size_t digits)
 {
     uint32_t cp = 0;
@@ -49,8 +49,8 @@ static size_t put_octal(struct qn_buf *text, const char *s, size_t n)
     return i;
 }
 
-/* A backslash before a character beyond ASCII stays, and Python writes that character as its
- * number. */
+/* A backslash before a non-ASCII character is kept, and the character is written as a numeric
+ * escape, as Python does. */
 static size_t put_escaped_foreign(struct qn_buf *text, const char *s, size_t n)
 {
     uint32_t cp;
@@ -59,7 +59,7 @@ static size_t put_escaped_foreign(struct qn_buf *text, const char *s, size_t n)
     return used;
 }
 
-/* s is behind the backslash; gives the bytes read, 0 for an error. */
+/* s is after the backslash. Returns the bytes read, 0 for an error. */
 static size_t put_escape(struct qn_buf *text, const char *s, size_t n)
 {
     static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";

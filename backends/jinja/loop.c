@@ -1,4 +1,4 @@
-/* See loop.h, and {% for %} itself. */
+/* See loop.h. Also implements {% for %}. */
 #include "jinja/loop.h"
 
 #include "jinja/eval.h"
@@ -34,7 +34,8 @@ enum qn_tflow qn_tloop_next_pair(struct qn_trun *run, struct qn_tloop *loop, str
 
 static enum qn_tflow peek(struct qn_trun *run, struct qn_tloop *loop, bool *more)
 {
-    struct qn_tval item; /* an iterator may leave in it what it passed over on its way to the end */
+    struct qn_tval item; /* local, because at its end an iterator may have stored a skipped item in
+                            it */
     *more = true;
     if (loop->after.type != QN_T_MISSING)
         return QN_T_OK;
@@ -113,9 +114,9 @@ enum qn_tflow qn_tloop_put(struct qn_trun *run, struct qn_tloop *loop)
     return qn_trun_puts(run, text);
 }
 
-/* ---- {% for %} ---- */
+/* {% for %} */
 
-struct filter { /* `if` behind a loop's items: a generator in a frame of its own */
+struct filter { /* the `if` after a loop's items: a generator with its own frame */
     const struct qn_tnode *node;
     struct qn_tframe *frame;
 };
@@ -160,7 +161,7 @@ static enum qn_tflow filtered(struct qn_trun *run, const struct qn_tnode *node,
     return qn_titer_begin(run, items, &it->cursor);
 }
 
-/* The iterations, with the loop's variables in run->frame. */
+/* Runs the iterations, with the loop's variables in run->frame. */
 static enum qn_tflow iterate(struct qn_trun *run, const struct qn_tnode *node,
                              struct qn_tloop *loop)
 {
@@ -178,8 +179,7 @@ static enum qn_tflow iterate(struct qn_trun *run, const struct qn_tnode *node,
             return flow;
         if (flow == QN_T_BREAK)
             break;
-        if (flow ==
-            QN_T_OK) /* what leaves by `continue` does not count as an iteration for `else` */
+        if (flow == QN_T_OK) /* an iteration that ends by `continue` does not count for `else` */
             empty = false;
         QN_T_TRY(qn_tloop_next(run, loop, &item, &more));
     }
@@ -204,7 +204,7 @@ static enum qn_tflow start(struct qn_trun *run, const struct qn_tnode *node,
     return qn_titer_begin(run, &over, &(*out)->cursor);
 }
 
-/* One level of a recursive loop: a function of its own that gives its text. */
+/* Runs one level of a recursive loop, which behaves like a function that returns its text. */
 static enum qn_tflow descend(struct qn_trun *run, const struct qn_tnode *node,
                              struct qn_tframe *outer, const struct qn_tval *items, int64_t depth0,
                              struct qn_tval *out)

@@ -15,12 +15,12 @@ static enum qn_tflow take_named(struct qn_trun *run, struct qn_tdict *named,
     QN_T_TRY(qn_tdict_find(run, named, key, &found));
     if (found) {
         *out = *found;
-        *found = qn_tval_of(QN_T_MISSING); /* taken */
+        *found = qn_tval_of(QN_T_MISSING); /* marks the argument as used */
     }
     return QN_T_OK;
 }
 
-/* The named arguments that nothing took. */
+/* The named arguments that no parameter has used. */
 static enum qn_tflow rest_of(struct qn_trun *run, const struct qn_tdict *named,
                              struct qn_tdict **out)
 {

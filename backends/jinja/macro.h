@@ -1,4 +1,4 @@
-/* Macros, and the bodies of call blocks, as values. */
+/* Macros and the bodies of call blocks, as values. */
 #ifndef QN_JINJA_MACRO_H
 #define QN_JINJA_MACRO_H
 
@@ -6,13 +6,13 @@
 
 struct qn_tmacro {
     const struct qn_tnode *node; /* QN_N_MACRO or QN_N_CALL_BLOCK */
-    struct qn_tframe *outer;     /* where it was defined */
+    struct qn_tframe *outer;     /* the frame in which it was defined */
 };
 
 enum qn_tflow qn_tmacro_call(struct qn_trun *run, const struct qn_tmacro *macro,
                              const struct qn_targs *args, struct qn_tval *out);
 enum qn_tflow qn_tmacro_put(struct qn_trun *run, const struct qn_tmacro *macro); /* repr() */
-/* *out stays QN_T_MISSING when there is no such attribute. */
+/* *out remains QN_T_MISSING when there is no such attribute. */
 enum qn_tflow qn_tmacro_member(struct qn_trun *run, const struct qn_tmacro *macro,
                                const struct qn_tval *name, struct qn_tval *out);
 

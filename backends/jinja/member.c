@@ -1,4 +1,4 @@
-/* See eval.h: members, items and slices. */
+/* Members, items and slices; see eval.h. */
 #include "jinja/eval.h"
 #include "jinja/loop.h"
 #include "jinja/macro.h"
@@ -95,8 +95,9 @@ static enum qn_tflow attribute(struct qn_trun *run, const struct qn_tval *object
     return out->type == QN_T_MISSING ? qn_tmethod_get(run, object, name, out) : QN_T_OK;
 }
 
-/* Members of Python's undefined that the sandbox refuses: what it says then prints as nothing. Any
- * other member of an undefined value is an error. Source: dir(jinja2.Undefined()). */
+/* The attributes of Python's Undefined class that the sandbox refuses to access; the result is an
+ * undefined value that prints as empty text. Access to any other member of an undefined value is an
+ * error. Source: dir(jinja2.Undefined()). */
 static bool is_undefined_own(const struct qn_tval *name)
 {
     static const char *const own[] = {"__add__",
@@ -165,7 +166,7 @@ static bool is_undefined_own(const struct qn_tval *name)
     return false;
 }
 
-/* getattr() in the sandbox; *out is QN_T_MISSING when there is none. */
+/* The sandbox's getattr(); *out is QN_T_MISSING when there is no such attribute. */
 static enum qn_tflow safe_attribute(struct qn_trun *run, const struct qn_tval *object,
                                     const struct qn_tval *name, struct qn_tval *out)
 {
@@ -198,7 +199,7 @@ enum qn_tflow qn_tmember_get(struct qn_trun *run, const struct qn_tval *object,
     return QN_T_OK;
 }
 
-/* An item by number; *out is QN_T_MISSING when it is out of range. */
+/* The item at an index; *out is QN_T_MISSING when the index is out of range. */
 static enum qn_tflow numbered(struct qn_trun *run, const struct qn_tval *object,
                               const struct qn_tval *key, struct qn_tval *out)
 {
@@ -244,7 +245,7 @@ enum qn_tflow qn_titem_get(struct qn_trun *run, const struct qn_tval *object,
     return out->type == QN_T_MISSING ? no_element(run, object, key, out) : QN_T_OK;
 }
 
-/* A slice's bounds within n items, as Python adjusts them; gives the number of items. */
+/* Adjusts a slice's bounds to n items as Python does; returns the number of items. */
 static enum qn_tflow bounds(struct qn_trun *run, const struct qn_tval part[3], int64_t n,
                             int64_t *start, int64_t *step, int64_t *count)
 {

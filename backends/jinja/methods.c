@@ -1,4 +1,4 @@
-/* See methods.h: finding methods, and those of numbers and loops. */
+/* See methods.h: lookup of methods, and the methods of numbers and loops. */
 #include "jinja/methods.h"
 
 #include "jinja/compare.h"
@@ -120,7 +120,7 @@ static const struct qn_tmethod *method_of(const struct qn_tval *object, const st
     return found;
 }
 
-/* Attributes of numbers that are no methods. */
+/* Attributes of numbers that are not methods. */
 static bool number_part(const struct qn_tval *object, const struct qn_tval *name,
                         struct qn_tval *out)
 {

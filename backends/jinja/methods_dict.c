@@ -102,7 +102,7 @@ enum qn_tflow qn_tdict_update(struct qn_trun *run, struct qn_tdict *dict,
     return QN_T_OK;
 }
 
-/* Those that change a dictionary: see methods_list.c. */
+/* Methods that modify a dictionary: see the comment in methods_list.c. */
 
 static enum qn_tflow dict_clear(ARGS)
 {

@@ -86,8 +86,9 @@ static enum qn_tflow list_clear(ARGS)
     return QN_T_OK;
 }
 
-/* The sandbox of Transformers keeps the methods from here on from templates. Some models' templates
- * need them all the same, and a rendering's values are its own, so they work here as in Python. */
+/* The sandbox of Transformers does not allow the methods below, because they modify a list. Some
+ * models' templates need them, and a rendering only modifies values of its own, so they work here
+ * as in Python. */
 
 static enum qn_tflow list_append(ARGS)
 {

@@ -1,4 +1,4 @@
-/* Methods of strings that find, replace, split and join. */
+/* String methods that search, replace, split and join. */
 #include "jinja/filters.h"
 #include "jinja/iter.h"
 #include "jinja/methods.h"
@@ -11,7 +11,7 @@
     struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
         struct qn_tval *out
 
-/* An argument that may be left out or none: *out is NULL then. */
+/* Reads an argument that may be omitted or None; *out is then NULL. */
 static enum qn_tflow optional_text(struct qn_trun *run, const struct qn_tval *v,
                                    const struct qn_tval **out)
 {
@@ -90,8 +90,8 @@ static enum qn_tflow str_replace(ARGS)
     return qn_ttext_replace(run, self, &v[0], &v[1], max, out);
 }
 
-/* The part of a text that optional bounds leave; *from is its first character's number. False when
- * they leave nothing that could match. */
+/* The part of a text between two optional bounds; *from is the index of its first character. *any
+ * is false when the bounds leave no part. */
 static enum qn_tflow part_of(struct qn_trun *run, const struct qn_tval *self,
                              const struct qn_tval bounds[2], struct qn_tval *out, int64_t *from,
                              bool *any)

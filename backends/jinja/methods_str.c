@@ -1,4 +1,4 @@
-/* Methods of strings: case, white space, width, classes of characters. */
+/* String methods for case, white space, width and character classes. */
 #include "base/str.h"
 #include "jinja/filters.h"
 #include "jinja/format.h"
@@ -129,7 +129,7 @@ static enum qn_tflow str_expandtabs(ARGS)
     return qn_trun_take(run, mark, out);
 }
 
-/* Whether there are characters, and all are of a class. */
+/* Whether the string has characters and all of them belong to a class. */
 static enum qn_tflow all_of(struct qn_trun *run, const struct qn_tval *self,
                             const struct qn_targs *args, bool (*is)(uint32_t), bool empty,
                             struct qn_tval *out)
@@ -181,7 +181,7 @@ static enum qn_tflow str_isidentifier(ARGS)
     return QN_T_OK;
 }
 
-/* how: upper, lower or title case, as QN_TEXT_... */
+/* how: upper, lower or title case (QN_TEXT_...). */
 static enum qn_tflow cased(struct qn_trun *run, const struct qn_tval *self,
                            const struct qn_targs *args, enum qn_ttext_case how, struct qn_tval *out)
 {
@@ -234,7 +234,7 @@ static enum qn_tflow str_format_map(ARGS)
     return qn_tformat_str(run, self, &named, out);
 }
 
-/* Bytes and tables of characters are no values here. */
+/* Fails, because the interpreter has no values for bytes and translation tables. */
 static enum qn_tflow str_not_here(ARGS)
 {
     (void)self;

@@ -1,4 +1,4 @@
-/* See number.h: operators. */
+/* Operators; see number.h. */
 #include "jinja/number.h"
 
 #include "jinja/bigint.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Indices beyond this are all the same; sums of them with lengths do not overflow. */
+/* Larger indices are clamped to this value; adding a length to it does not overflow. */
 #define INDEX_MAX ((int64_t)1 << 62)
 
 static const char *sign_of(enum qn_top op)

@@ -1,4 +1,4 @@
-/* Numbers as a template writes them, made values while it is compiled. */
+/* Converts number literals to values while a template is compiled. */
 #include "base/arena.h"
 #include "jinja/number.h"
 #include "jinja/parse.h"

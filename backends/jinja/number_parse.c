@@ -1,4 +1,4 @@
-/* See number.h: numbers from text, and rounding. */
+/* Numbers parsed from text, and rounding; see number.h. */
 #include "base/str.h"
 #include "jinja/bigint.h"
 #include "jinja/number.h"
@@ -13,8 +13,8 @@
 
 enum { NUMBER_TEXT_MAX = 4400 };
 
-/* The ASCII text of a number: no space around it, decimal digits of all scripts made 0 to 9. False
- * when another character is there or it is too long. */
+/* Converts a number's text to ASCII: strips surrounding white space and replaces decimal digits of
+ * any script by 0 to 9. False when the text has other characters or is too long. */
 static bool plain_text(const char *s, size_t n, char *out, size_t *len)
 {
     struct qn_tval all = qn_tval_string(s, n), v = qn_ttext_strip(&all, NULL, true, true);
@@ -25,7 +25,7 @@ static bool plain_text(const char *s, size_t n, char *out, size_t *len)
         if (cp >= 128) {
             if (!qn_tchar_decimal(cp))
                 return false;
-            uint32_t zero = cp; /* digits of a script are ten in a row */
+            uint32_t zero = cp; /* each script's ten digits are consecutive code points */
             while (cp - zero < 9 && qn_tchar_decimal(zero - 1))
                 zero--;
             cp = '0' + (cp - zero);
@@ -44,7 +44,7 @@ static int digit_of(char c)
                                                     : 99;
 }
 
-/* Takes single underscores between characters away; false for others. */
+/* Removes single underscores between characters; false when an underscore is elsewhere. */
 static bool without_underscores(char *s, size_t *n, bool after_prefix)
 {
     size_t to = 0;
@@ -135,7 +135,7 @@ enum qn_tflow qn_tval_parse_float(struct qn_trun *run, const char *s, size_t n, 
     return QN_T_OK;
 }
 
-/* Integers round to tens, hundreds ... half to even. */
+/* Rounds an integer to tens, hundreds ...; half to even. */
 static enum qn_tflow round_int(struct qn_trun *run, const struct qn_tval *v, int64_t digits,
                                struct qn_tval *out)
 {
@@ -195,7 +195,7 @@ enum qn_tflow qn_tval_round(struct qn_trun *run, const struct qn_tval *v,
         *out = qn_tval_float(strtod(longer, NULL));
         return QN_T_OK;
     }
-    /* Rounded before the point: as many significant digits as are left. */
+    /* Rounding before the point: keeps as many significant digits as remain. */
     snprintf(text, sizeof text, "%.0f", fabs(v->f));
     int kept = (int)strlen(text) + (int)places - 1;
     if (kept < 0) {

@@ -1,4 +1,4 @@
-/* See parse.h: the parser's own tools. */
+/* See parse.h: functions that all parts of the parser use. */
 #include "jinja/parse.h"
 
 #include "base/buf.h"
@@ -111,7 +111,7 @@ bool qn_tparse_down(struct qn_tparser *p)
     return true;
 }
 
-/* Where a name is, or would go, in the table of symbols. Hash: FNV-1a. */
+/* The table slot in which a name is stored or would be stored. Hash: FNV-1a. */
 static uint32_t *bucket(const struct qn_template *t, const char *s, size_t n)
 {
     uint32_t hash = 2166136261u;

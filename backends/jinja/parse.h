@@ -1,4 +1,4 @@
-/* From tokens to the syntax tree: statements in parse_statement.c, expressions in
+/* Parses tokens to the syntax tree: statements in parse_statement.c, expressions in
  * parse_expression.c. */
 #ifndef QN_JINJA_PARSE_H
 #define QN_JINJA_PARSE_H
@@ -7,28 +7,29 @@
 #include "jinja/compiled.h"
 #include "jinja/lex.h"
 
-/* Fills nodes and symbols of a template whose source is set. QN_EFORMAT says where and what. */
+/* Fills nodes and symbols of a template whose source is set. QN_EFORMAT with line and reason in the
+ * message. */
 qn_err qn_tparse(struct qn_template *t, struct qn_error *e);
 
-/* What the files share. Every function that returns a node answers NULL after it has recorded a
- * message; the first one stays. */
+/* Shared by the parser's files. Every function that returns a node returns NULL after recording a
+ * message; only the first message is kept. */
 struct qn_tparser {
     struct qn_template *t;
     const struct qn_ttoken *tok; /* the next token */
     struct qn_error *e;
     qn_err err;
-    int depth;      /* brackets and blocks that are open */
-    uint8_t escape; /* QN_ESCAPE_... of the place */
+    int depth;      /* number of open brackets and blocks */
+    uint8_t escape; /* the QN_ESCAPE_... mode at this position */
     uint32_t symbols_cap;
 };
 
 void *qn_tparse_fail(struct qn_tparser *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 struct qn_tnode *qn_tparse_node(struct qn_tparser *p, enum qn_tkind kind);
-/* Takes the heights of a node's children into account; fails when the tree becomes too high. */
+/* Sets the height of a node from its children; fails when the tree becomes too high. */
 struct qn_tnode *qn_tparse_done(struct qn_tparser *p, struct qn_tnode *node);
 
-/* A growing list of children; qn_tparse_kids copies it into the template and frees it. */
+/* A growable list of children; qn_tparse_kids copies it into the template and frees it. */
 struct qn_tkids {
     struct qn_tnode **v;
     size_t n, cap;
@@ -39,25 +40,25 @@ struct qn_tnodes qn_tparse_kids(struct qn_tparser *p, struct qn_tkids *k);
 bool qn_tparse_at(const struct qn_tparser *p, enum qn_ttoken_kind kind, const char *s);
 bool qn_tparse_accept(struct qn_tparser *p, enum qn_ttoken_kind kind, const char *s);
 bool qn_tparse_expect(struct qn_tparser *p, enum qn_ttoken_kind kind, const char *s);
-bool qn_tparse_down(struct qn_tparser *p); /* one bracket or block deeper; p->depth-- comes back */
+bool qn_tparse_down(struct qn_tparser *p); /* enters a bracket or block; leave with p->depth-- */
 
-/* A name, taken from the tokens. */
+/* Reads a name token and makes its node. */
 struct qn_tnode *qn_tparse_name(struct qn_tparser *p, int use);
 
 enum { QN_TUPLE_NO_CONDITION = 1, QN_TUPLE_PRIMARIES = 2, QN_TUPLE_BRACKETS = 4 };
 struct qn_tnode *qn_tparse_expression(struct qn_tparser *p, bool condition);
-/* a, b, c without brackets: a tuple; a single expression stands for itself. `end`: a name that ends
- * it. */
+/* Reads a, b, c without brackets as a tuple; a single expression is returned as it is. `end`: a
+ * name that ends the tuple. */
 struct qn_tnode *qn_tparse_tuple(struct qn_tparser *p, int how, const char *end);
-/* name or name(arguments) | ..., as behind `filter`; operand NULL: the text of a block. */
+/* Reads name or name(arguments) | ..., as after `filter`. operand NULL: the filters apply to the
+ * text of a block. */
 struct qn_tnode *qn_tparse_filters(struct qn_tparser *p, struct qn_tnode *operand,
                                    bool inline_start);
-/* What can be assigned: sets the names' use. */
+/* Reads an assignment target and sets the names' use. */
 struct qn_tnode *qn_tparse_target(struct qn_tparser *p, int use, const char *end,
                                   bool with_namespace);
 
-/* Operands: a name, literal or bracket; what stands behind it; filters and tests behind all that.
- */
+/* Operands: a name, literal or bracket; the postfix operators after it; then filters and tests. */
 struct qn_tnode *qn_tparse_number(struct qn_tparser *p); /* number_literal.c */
 struct qn_tnode *qn_tparse_primary(struct qn_tparser *p);
 struct qn_tnode *qn_tparse_postfix(struct qn_tparser *p, struct qn_tnode *node);

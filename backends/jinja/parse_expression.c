@@ -1,4 +1,4 @@
-/* See parse.h: operators, tuples and what can be assigned. */
+/* See parse.h: operators, tuples and assignment targets. */
 #include "jinja/parse.h"
 
 #include <stdlib.h>

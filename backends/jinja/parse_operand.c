@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "jinja/parse.h"
 
-/* One argument of a call. stage: 0 positional, 1 named, 2 behind *, 3 behind **. */
+/* Parses one argument of a call. stage: 0 positional, 1 named, 2 after *, 3 after **. */
 static struct qn_tnode *parse_argument(struct qn_tparser *p, int *stage)
 {
     enum qn_tkind kind = QN_N_KINDS;
@@ -70,7 +70,7 @@ static struct qn_tnode *parse_call(struct qn_tparser *p, struct qn_tnode *callee
     return parse_arguments(p, &node->args) ? qn_tparse_done(p, node) : NULL;
 }
 
-/* name.name...: filters and tests may have such names. */
+/* Reads name.name...: names of filters and tests may be dotted. */
 static bool parse_dotted(struct qn_tparser *p, struct qn_tval *out)
 {
     if (p->tok->kind != QN_TOK_NAME) {
@@ -85,7 +85,7 @@ static bool parse_dotted(struct qn_tparser *p, struct qn_tval *out)
             return false;
         }
         p->tok++;
-        *out = qn_tval_cstr("?"); /* nothing of such a name exists here */
+        *out = qn_tval_cstr("?"); /* no filter or test has a dotted name */
     }
     return true;
 }
@@ -108,7 +108,8 @@ struct qn_tnode *qn_tparse_filters(struct qn_tparser *p, struct qn_tnode *operan
     return node;
 }
 
-/* Whether what follows a test's name is its argument, without brackets. */
+/* Whether the token after a test's name begins its argument, which may be written without
+ * parentheses. */
 static bool at_test_argument(const struct qn_tparser *p)
 {
     if (p->tok->kind == QN_TOK_NAME)
@@ -243,7 +244,7 @@ static struct qn_tnode *parse_name_or_constant(struct qn_tparser *p)
     return v.type ? literal(p, v) : qn_tparse_name(p, QN_USE_LOAD);
 }
 
-/* Strings beside one another are one. */
+/* Adjacent string literals are concatenated. */
 static struct qn_tnode *parse_strings(struct qn_tparser *p)
 {
     struct qn_tval v = qn_tval_string(p->tok->s, p->tok->n);

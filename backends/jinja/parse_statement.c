@@ -46,8 +46,8 @@ static struct qn_tnode *parse_part(struct qn_tparser *p)
     return qn_tparse_done(p, node);
 }
 
-/* The nodes up to a tag that begins with one of the words (NULL: up to the end); that word is the
- * next token then. */
+/* Parses nodes up to a tag that begins with one of the words (NULL: up to the end). That word is
+ * then the next token. */
 static bool parse_body(struct qn_tparser *p, const char *const *until, struct qn_tnodes *out)
 {
     struct qn_tkids kids = {0};
@@ -77,7 +77,7 @@ static bool parse_body(struct qn_tparser *p, const char *const *until, struct qn
     return ok;
 }
 
-/* What stands between the end of this tag and one of the words. */
+/* Parses the nodes between the end of this tag and a tag that begins with one of the words. */
 static bool parse_statements(struct qn_tparser *p, const char *const *until, struct qn_tnodes *out)
 {
     qn_tparse_accept(p, QN_TOK_PUNCT, ":");
@@ -216,7 +216,8 @@ static struct qn_tnode *parse_call(struct qn_tparser *p, struct qn_tnode *node)
     return parse_block(p, "endcall", &node->kids) ? qn_tparse_done(p, node) : NULL;
 }
 
-/* Marks what the model wrote, for training: like a call block without arguments. */
+/* {% generation %} marks the model's own text, for training. It is parsed like a call block without
+ * arguments. */
 static struct qn_tnode *parse_generation(struct qn_tparser *p, struct qn_tnode *node)
 {
     node->body = qn_arena_alloc(p->t->arena, sizeof *node->body);
@@ -309,8 +310,8 @@ static struct qn_tnode *parse_from(struct qn_tparser *p, struct qn_tnode *node)
     return ok ? qn_tparse_done(p, node) : NULL;
 }
 
-/* include, extends, import and from: there are no other templates. They fail when they are reached.
- */
+/* include, extends, import and from are parsed, and fail when they are executed, because no other
+ * templates exist. */
 static struct qn_tnode *parse_import(struct qn_tparser *p, struct qn_tnode *node)
 {
     struct qn_tval tag = qn_tval_string(p->tok[-1].s, p->tok[-1].n);
@@ -341,7 +342,7 @@ static struct qn_tnode *parse_print(struct qn_tparser *p, struct qn_tnode *node)
     struct qn_tkids kids = {0};
     bool ok = true;
     node->kind =
-        QN_N_IF; /* outputs one after the other: an `if` without branches and with an else */
+        QN_N_IF; /* several outputs: represented as an `if` without branches and with an else */
     while (ok && p->tok->kind != QN_TOK_CLOSE_STMT) {
         if (kids.n > 0 && !qn_tparse_expect(p, QN_TOK_PUNCT, ","))
             ok = false;

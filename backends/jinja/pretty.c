@@ -9,8 +9,9 @@ enum { WIDTH = 80 };
 static enum qn_tflow put(struct qn_trun *run, const struct qn_tval *v, size_t indent,
                          size_t allowance);
 
-/* Dictionaries show their members in the order of their keys; keys without order among them are
- * ordered by the names of their types. Gives false for keys that are left as they are. */
+/* Dictionaries are shown sorted by key; keys that cannot be compared are sorted by the names of
+ * their types. Returns false for a key that prevents sorting, in which case the order is left
+ * unchanged. */
 static bool rank_of(const struct qn_tval *key, int64_t *rank)
 {
     *rank = key->type == QN_T_NONE ? 0 : qn_tval_is(key, QN_T_NUMBERS) ? 1 : 2;
@@ -110,7 +111,7 @@ static enum qn_tflow put_dict(struct qn_trun *run, const struct qn_tdict *dict, 
     return qn_trun_puts(run, "}");
 }
 
-/* Words and the spaces behind them. */
+/* The end of a word and of the spaces after it. */
 static size_t word_end(const struct qn_tval *v, size_t at)
 {
     while (at < v->n && !qn_ttext_skip(v->s + at, qn_ttext_char(v->s + at, v->n - at)))
@@ -118,7 +119,7 @@ static size_t word_end(const struct qn_tval *v, size_t at)
     return at + qn_ttext_skip(v->s + at, v->n - at);
 }
 
-/* A line that is too wide, in pieces that fit; puts their repr()s into the list. */
+/* Splits a line that is too wide into pieces that fit and adds their repr()s to the list. */
 static enum qn_tflow split_line(struct qn_trun *run, const struct qn_tval *line, size_t width,
                                 size_t last_width, bool last, struct qn_tlist *out)
 {

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NUMBER_STEPS = 4, FLOAT_STEPS = 150 }; /* the work of writing one */
+enum { NUMBER_STEPS = 4, FLOAT_STEPS = 150 }; /* work charged for writing one number or float */
 
 size_t qn_tfloat_text(double f, char out[static QN_TFLOAT_MAX])
 {

@@ -148,7 +148,7 @@ static bool same_name(const char *name, size_t n, const struct qn_tval *key)
     return key->type == QN_T_STRING && key->n == n && memcmp(key->s, name, n) == 0;
 }
 
-/* The named arguments, each into its place. */
+/* Stores each named argument in its parameter's position. */
 static enum qn_tflow place_named(struct qn_trun *run, const struct qn_tmember *member,
                                  const char *names, struct qn_tval *out)
 {

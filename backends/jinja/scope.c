@@ -1,4 +1,4 @@
-/* See scope.h: gives every node its places. */
+/* See scope.h: assigns scopes and variable slots to nodes. */
 #include "jinja/scope.h"
 
 #include "jinja/filters.h"
@@ -7,7 +7,7 @@
 
 enum { COMPILE_MEMORY_MAX = 512 * 1024 * 1024 };
 
-/* How a node stands. */
+/* The context in which a node is resolved. */
 struct where {
     struct qn_tc_scope *scope;
     bool soft, toplevel, in_loop;
@@ -46,7 +46,7 @@ static struct qn_tscope loads_of(struct qn_tc_compiler *c, const struct qn_tc_sc
 static void place_name(struct qn_tc_compiler *c, struct qn_tc_scope *s, struct qn_tnode *node)
 {
     struct qn_tc_entry *entry = qn_tscope_find(c, s, node->symbol, &node->hops);
-    if (!entry) { /* a filter's argument that jinja2's analysis leaves out */
+    if (!entry) { /* an argument of a filter that jinja2's analysis does not visit */
         entry = qn_tscope_define(c, s, node->symbol);
         entry->load.how = QN_LOAD_CONTEXT;
         node->hops = 0;
@@ -59,7 +59,8 @@ static uint32_t symbol_of(const struct qn_template *t, const char *name)
     return qn_tsymbol_find(t, name, strlen(name));
 }
 
-/* The scope of a macro, call block or block, and what it takes beside its parameters. */
+/* The scope of a macro, call block or block, and the special variables that it takes besides its
+ * parameters. */
 static struct qn_tc_scope *body_scope(struct qn_tc_compiler *c, struct qn_tc_scope *outer,
                                       struct qn_tnode *node)
 {
@@ -107,7 +108,7 @@ static bool resolve_body(struct qn_tc_compiler *c, struct where w, struct qn_tno
     return ok;
 }
 
-/* A scope within the body it stands in. */
+/* Resolves a scope that has no frame of its own. */
 static bool resolve_inner(struct qn_tc_compiler *c, struct where w, struct qn_tc_scope *s,
                           struct qn_tnode *node)
 {
@@ -132,7 +133,7 @@ static struct qn_tnode *copy_target(struct qn_tc_compiler *c, const struct qn_tn
     return to;
 }
 
-/* The condition of a loop is a body of its own, with the loop's targets as its variables. */
+/* The condition of a loop has a frame of its own, with the loop's targets as its variables. */
 static bool resolve_test(struct qn_tc_compiler *c, struct where w, struct qn_tnode *node)
 {
     struct qn_tc_scope *s = qn_tscope_new(c, w.scope, qn_tscope_body(c, w.scope->body));

@@ -1,4 +1,4 @@
-/* See scope_private.h: which names a scope has. */
+/* See scope_private.h: finds the names of a scope. */
 #include "jinja/scope_private.h"
 
 static bool analyze(void *ctx, struct qn_tnode *node);
@@ -22,8 +22,8 @@ static struct qn_tc_scope *branch(struct qn_tc_compiler *c, struct qn_tc_scope *
     return copy;
 }
 
-/* What a branch has found out becomes the scope's; what only some branches set begins as what it
- * covers. */
+/* Merges the entries of the branches into the scope. A name that only some branches set is
+ * initialised from the enclosing scope. */
 static void merge(struct qn_tc_compiler *c, struct qn_tc_scope *s, struct qn_tc_scope **branches,
                   size_t n)
 {
@@ -72,7 +72,7 @@ static bool analyze_if(struct qn_tc_compiler *c, struct qn_tnode *node)
     return !c->err;
 }
 
-/* An elif is an `if` of its own within the branch of all of them. */
+/* An elif is analysed like an `if` within the combined branch of all elifs. */
 static bool analyze_elif(struct qn_tc_compiler *c, struct qn_tnode *node)
 {
     struct qn_tnodes none = {0};

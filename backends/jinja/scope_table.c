@@ -1,11 +1,11 @@
-/* See scope_private.h: the names of scopes and their places. */
+/* See scope_private.h: the tables of the names of scopes and their slots. */
 #include "jinja/scope_private.h"
 
 #include "base/error.h"
 
 enum {
     SLOTS_MAX = 60000,            /* variables of one body */
-    WORK_MAX = 200 * 1000 * 1000, /* names compared while a template is compiled */
+    WORK_MAX = 200 * 1000 * 1000, /* name comparisons while a template is compiled */
 };
 
 bool qn_tcompile_fail(struct qn_tc_compiler *c, const struct qn_tnode *node, const char *what,
@@ -51,7 +51,7 @@ struct qn_tc_entry *qn_tscope_own(struct qn_tc_compiler *c, struct qn_tc_scope *
     return NULL;
 }
 
-/* The entry of a name here or further out; counts the bodies on the way. */
+/* The entry of a name in this scope or an enclosing one; counts the frames in between. */
 struct qn_tc_entry *qn_tscope_find(struct qn_tc_compiler *c, struct qn_tc_scope *s, uint32_t symbol,
                                    uint16_t *hops)
 {
@@ -105,7 +105,7 @@ static void alias(struct qn_tc_entry *entry, const struct qn_tc_entry *outer, ui
     entry->load.hops = (uint16_t)(hops + bodies);
 }
 
-/* A name that is found further out, or from the context. */
+/* See scope_private.h. */
 bool qn_tscope_load_outer(struct qn_tc_compiler *c, struct qn_tc_scope *s,
                           struct qn_tc_entry *entry)
 {

@@ -1,4 +1,4 @@
-/* See scope.h: the children of a node. */
+/* See scope.h: visits the children of a node. */
 #include "jinja/scope.h"
 
 static bool one(struct qn_tnode *node, qn_tvisit visit, void *ctx)
@@ -14,7 +14,7 @@ static bool all(const struct qn_tnodes *nodes, qn_tvisit visit, void *ctx)
     return true;
 }
 
-/* Targets first, then values. */
+/* jinja2 visits all targets before the values. */
 static bool with_children(const struct qn_tnode *node, qn_tvisit visit, void *ctx)
 {
     for (size_t odd = 0; odd < 2; odd++)

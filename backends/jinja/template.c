@@ -1,4 +1,4 @@
-/* Compiling and rendering: what the rest of the child sees of the interpreter. */
+/* Compiling and rendering: the interface of the interpreter to the rest of the program. */
 #include "jinja/template.h"
 
 #include "jinja/bind.h"
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tree takes at most some hundred times its source, so compiling never meets this limit. */
+/* A compiled tree takes at most a few hundred times the size of its source, so compiling does not
+ * reach this limit. */
 #define COMPILED_MAX ((size_t)2048 * QN_TEMPLATE_SOURCE_MAX)
 
 qn_err qn_template_new(const char *source, size_t n, struct qn_template **out, struct qn_error *e)
@@ -46,7 +47,7 @@ struct qn_tval *qn_trun_variable(struct qn_trun *run, const char *name, size_t n
     return symbol == QN_TSYMBOL_NONE ? NULL : &run->context[symbol];
 }
 
-/* The members of the JSON object that the template mentions. */
+/* Sets the variables that the template mentions from the members of the JSON object. */
 static enum qn_tflow bind_members(struct qn_trun *run, void *ctx)
 {
     const struct qn_jref *vars = ctx;

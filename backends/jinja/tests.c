@@ -18,7 +18,7 @@ static enum qn_tflow nothing_else(struct qn_trun *run, const struct qn_targs *ar
     return qn_trun_args(run, args, "", 0, NULL);
 }
 
-/* A test of a value's type alone. */
+/* Defines a test that depends only on the value's type. */
 #define TYPE_TEST(name, condition)                                                                 \
     static enum qn_tflow name(ARGS)                                                                \
     {                                                                                              \
@@ -46,7 +46,7 @@ TYPE_TEST(is_callable,
           qn_tval_is(v, QN_T_BIT(QN_T_FUNCTION) | QN_T_BIT(QN_T_MACRO) | QN_T_BIT(QN_T_LOOP) |
                             QN_T_BIT(QN_T_JOINER) | QN_T_BIT(QN_T_UNDEFINED)))
 
-/* Names are looked up in a dictionary: what cannot be a key is an error. */
+/* Names are looked up in a dictionary, so a value that cannot be a key is an error. */
 static enum qn_tflow is_filter(ARGS)
 {
     uint64_t hash;

@@ -1,4 +1,4 @@
-/* The tests of jinja2: what stands behind `is`. */
+/* The tests of jinja2, that is, the predicates after `is`. */
 #ifndef QN_JINJA_TESTS_H
 #define QN_JINJA_TESTS_H
 
@@ -10,6 +10,6 @@ struct qn_ttest {
                           bool *out);
 };
 
-const struct qn_ttest *qn_ttest_find(const struct qn_tval *name); /* NULL: there is none */
+const struct qn_ttest *qn_ttest_find(const struct qn_tval *name); /* NULL: there is no such test */
 
 #endif

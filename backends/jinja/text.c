@@ -124,7 +124,7 @@ enum qn_tflow qn_ttext_put_cp(struct qn_trun *run, uint32_t cp)
     return qn_trun_put(run, utf8, qn_utf8_encode(cp, utf8));
 }
 
-/* A capital sigma is a final one behind a letter and not before one. */
+/* A capital sigma becomes a final sigma when a letter precedes it and none follows. */
 static bool final_sigma(const char *s, size_t n, size_t at)
 {
     bool before = false, after = false;

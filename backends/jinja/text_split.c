@@ -1,4 +1,4 @@
-/* See text.h: texts taken apart. */
+/* Splitting of texts; see text.h. */
 #include "jinja/run.h"
 #include "jinja/text.h"
 

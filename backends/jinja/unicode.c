@@ -1,4 +1,4 @@
-/* See unicode.h: ASCII directly, the rest from utf8proc. */
+/* See unicode.h. ASCII is handled directly, other characters with utf8proc. */
 #include "jinja/unicode.h"
 
 #include <utf8proc.h>
@@ -87,7 +87,8 @@ bool qn_tchar_ignorable(uint32_t cp)
            c == UTF8PROC_CATEGORY_LM || c == UTF8PROC_CATEGORY_SK || cp == 0xb7 || cp == 0x2019;
 }
 
-/* Letters whose upper case is more than one: Unicode's SpecialCasing without conditions. */
+/* Letters whose upper case has several code points: the unconditional mappings of Unicode's
+ * SpecialCasing. */
 static const struct {
     uint32_t cp, upper[QN_TCASE_MAX], title[QN_TCASE_MAX];
 } special[] = {

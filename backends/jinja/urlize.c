@@ -1,4 +1,4 @@
-/* See html.h: links in a text. */
+/* Links in a text; see html.h. */
 #include "base/str.h"
 #include "jinja/html.h"
 #include "jinja/print.h"
@@ -25,7 +25,7 @@ static bool ends(const char *s, size_t n, const char *suffix)
     return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
-/* Characters of host names: letters, digits, underscore and the signs given. */
+/* Length of a run of host name characters: letters, digits, underscore and the given signs. */
 static size_t label(const char *s, size_t n, const char *signs)
 {
     size_t at = 0;
@@ -39,7 +39,7 @@ static size_t label(const char *s, size_t n, const char *signs)
     return at;
 }
 
-/* What may stand behind a host: a port, then a path. */
+/* Whether the text is valid after a host: a port, then a path. */
 static bool tail_ok(const char *s, size_t n)
 {
     if (n > 1 && *s == ':' && isdigit((unsigned char)s[1])) {
@@ -60,7 +60,7 @@ static bool letters_only(const char *s, size_t n)
     return true;
 }
 
-/* Whether a label can be a top-level domain where a scheme or www. says that this is an address. */
+/* Whether a label can be a top-level domain in an address that begins with a scheme or www. */
 static bool top_level(const char *s, size_t n)
 {
     if (starts(s, n, "xn--", true) && n >= 6 && n <= 63)
@@ -77,7 +77,7 @@ static bool known_domain(const char *s, size_t n)
     return false;
 }
 
-/* host labels, then a last one that `last` accepts and something that ends the host. */
+/* Whether s is a host: labels, then a last label that `last` accepts, then an end of the host. */
 static bool host_ok(const char *s, size_t n, bool (*last)(const char *, size_t), size_t least,
                     bool needs_dot)
 {
@@ -136,7 +136,7 @@ static bool is_mail(const char *s, size_t n)
            label(s + at + 1, 1, "") > 0;
 }
 
-/* Marks that may stand before an address, or behind one. */
+/* Length of a punctuation mark or bracket before or after an address that does not belong to it. */
 static size_t mark_before(const char *s, size_t n)
 {
     return starts(s, n, "(", false) || starts(s, n, "<", false) ? 1
@@ -162,7 +162,7 @@ static size_t count_of(struct word w, const char *what)
     return count;
 }
 
-/* A bracket that closes one within the address belongs to it. */
+/* A closing bracket belongs to the address when the address contains its opening bracket. */
 static void balance(struct word *middle, struct word *tail, const char *open, const char *close)
 {
     size_t opened = count_of(*middle, open);

@@ -1,4 +1,4 @@
-/* See value.h: truth, length, and the building of lists and dictionaries. */
+/* See value.h: truth, length, and construction of lists and dictionaries. */
 #include "jinja/value.h"
 
 #include "jinja/bigint.h"
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { INDEX_FROM = 9 }; /* smaller dictionaries are searched from front to back */
+enum { INDEX_FROM = 9 }; /* smaller dictionaries are searched linearly */
 
 bool qn_tval_str_eq(const struct qn_tval *v, const char *s)
 {
@@ -267,7 +267,8 @@ enum qn_tflow qn_tdict_remove(struct qn_trun *run, struct qn_tdict *dict, const 
     return qn_trun_charge(run, 1 + dict->n / 4);
 }
 
-/* From this on writers of JSON use exponents, which make a float. */
+/* JSON writers use exponents for numbers from this size on, and a number with an exponent is a
+ * float. */
 #define JSON_INTEGER_END 1e21
 
 static enum qn_tflow from_number(struct qn_trun *run, double f, struct qn_tval *out)

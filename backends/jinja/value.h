@@ -1,7 +1,7 @@
-/* The values a chat template computes with: those of Python that jinja2 can reach.
+/* The values that a chat template works with: the Python types that jinja2 can reach.
  *
- * A value is small and passed by copy; what it points to lives in the rendering's arena, the
- * compiled template or the caller's JSON document, all of which outlive it. */
+ * A value is small and copied; the data that it points to belongs to the rendering's arena, the
+ * compiled template or the caller's JSON document, all of which outlive the value. */
 #ifndef QN_JINJA_VALUE_H
 #define QN_JINJA_VALUE_H
 
@@ -17,20 +17,20 @@ struct qn_tnode;
 struct qn_tframe;
 
 enum qn_ttype {
-    QN_T_MISSING, /* a variable without value, an argument that was not given */
+    QN_T_MISSING, /* a variable without a value, or an omitted argument */
     QN_T_UNDEFINED,
     QN_T_NONE,
     QN_T_BOOL,
     QN_T_INT,
-    QN_T_BIG, /* an integer beyond 64 bits */
+    QN_T_BIG, /* an integer of more than 64 bits */
     QN_T_FLOAT,
     QN_T_STRING,
     QN_T_LIST,
     QN_T_TUPLE,
     QN_T_DICT,
-    QN_T_VIEW, /* what keys(), values() and items() of a dictionary give */
+    QN_T_VIEW, /* the result of a dictionary's keys(), values() or items() */
     QN_T_RANGE,
-    QN_T_ITER, /* a generator: its items can be taken once */
+    QN_T_ITER, /* a generator; can be iterated once */
     QN_T_NAMESPACE,
     QN_T_LOOP,
     QN_T_MACRO,
@@ -48,26 +48,26 @@ enum {
     QN_T_NUMBERS = QN_T_INTEGERS | QN_T_BIT(QN_T_FLOAT)
 };
 
-/* `kind` of a value: what a string, tuple, view or undefined value is in particular. */
+/* `kind` of a value: the subtype of a string, tuple, view or undefined value. */
 enum {
     QN_T_PLAIN,
-    QN_T_MARKUP, /* a string that is HTML already */
-    QN_T_GROUP,  /* a tuple of groupby: has .grouper and .list */
+    QN_T_MARKUP, /* a string that is already HTML */
+    QN_T_GROUP,  /* a tuple made by groupby; has .grouper and .list */
     QN_T_KEYS,
     QN_T_VALUES,
     QN_T_ITEMS,
     QN_T_NO_NAME,      /* undefined: s is the variable's name */
-    QN_T_NO_ATTRIBUTE, /* undefined: s is the name, of is the object's type */
-    QN_T_NO_ELEMENT,   /* undefined: s shows the key, of is the object's type */
+    QN_T_NO_ATTRIBUTE, /* undefined: s is the attribute's name, `of` is the object's type */
+    QN_T_NO_ELEMENT,   /* undefined: s shows the key, `of` is the object's type */
     QN_T_HINT,         /* undefined: s is the message */
-    QN_T_UNSAFE        /* undefined: the sandbox keeps attribute s from the template */
+    QN_T_UNSAFE        /* undefined: the sandbox hides attribute s */
 };
 
 struct qn_tval {
     uint8_t type; /* enum qn_ttype */
     uint8_t kind;
     uint8_t of; /* enum qn_ttype */
-    size_t n;   /* bytes of s */
+    size_t n;   /* length of s in bytes */
     union {
         bool b;
         int64_t i;
@@ -75,7 +75,7 @@ struct qn_tval {
         const char *s; /* UTF-8, not NUL-terminated */
         const struct qn_tbig *big;
         struct qn_tlist *list;
-        struct qn_tdict *dict; /* also of views and namespaces */
+        struct qn_tdict *dict; /* also for views and namespaces */
         struct qn_trange *range;
         struct qn_titer *iter;
         struct qn_tloop *loop;
@@ -99,7 +99,8 @@ struct qn_tmember {
 struct qn_tdict {
     struct qn_tmember *members; /* in the order of insertion */
     size_t n, cap;
-    uint32_t *index; /* open addressing, member number + 1; NULL while there are few members */
+    uint32_t *index; /* hash table with open addressing: member number + 1; NULL while there are few
+                        members */
     size_t index_n;  /* a power of two */
 };
 
@@ -118,8 +119,8 @@ struct qn_tjoiner {
     bool used;
 };
 
-/* How a piece of the template ended. BREAK and CONTINUE travel up to the loop they belong to, FAIL
- * up to qn_template_render; the message is in the rendering's error record by then. */
+/* How the execution of a node ended. BREAK and CONTINUE are passed up to the loop that they belong
+ * to, FAIL to qn_template_render, with the message already in the rendering's error record. */
 enum qn_tflow { QN_T_OK, QN_T_BREAK, QN_T_CONTINUE, QN_T_FAIL };
 
 #define QN_T_TRY(call)                                                                             \
@@ -129,7 +130,7 @@ enum qn_tflow { QN_T_OK, QN_T_BREAK, QN_T_CONTINUE, QN_T_FAIL };
             return flow_;                                                                          \
     } while (0)
 
-/* Arguments of a call: positional ones and named ones (keys are strings; NULL: none). */
+/* Arguments of a call: positional and named ones (named: keys are strings; NULL: none). */
 struct qn_targs {
     struct qn_tval *v;
     size_t n;
@@ -142,7 +143,7 @@ typedef enum qn_tflow (*qn_tcall)(struct qn_trun *run, const struct qn_tval *sel
 struct qn_tfunc {
     const char *name;
     qn_tcall call;
-    struct qn_tval self; /* what a method is bound to; QN_T_MISSING: a function */
+    struct qn_tval self; /* the object that a method is bound to; QN_T_MISSING: a plain function */
     bool is_class;
 };
 
@@ -206,7 +207,7 @@ static inline struct qn_tval qn_tval_dict(struct qn_tdict *dict)
     return (struct qn_tval){.type = QN_T_DICT, .dict = dict};
 }
 
-/* An undefined value; kind is one of QN_T_NO_NAME and those behind it. */
+/* Makes an undefined value; kind is QN_T_NO_NAME or one of the kinds after it. */
 static inline struct qn_tval qn_tval_undefined(int kind, const char *s, size_t n)
 {
     return (struct qn_tval){.type = QN_T_UNDEFINED, .kind = (uint8_t)kind, .n = n, .s = s};
@@ -217,38 +218,39 @@ static inline struct qn_tval qn_tval_hint(const char *message)
     return qn_tval_undefined(QN_T_HINT, message, strlen(message));
 }
 
-bool qn_tval_str_eq(const struct qn_tval *v, const char *s); /* v is a string with these bytes */
-const char *qn_tval_class(const struct qn_tval *v);          /* Python's name of its class */
+/* whether v is a string with these bytes */
+bool qn_tval_str_eq(const struct qn_tval *v, const char *s);
+const char *qn_tval_class(const struct qn_tval *v); /* the Python name of v's class */
 
-/* What `if` sees. */
+/* The truth value, as `if` evaluates it. */
 enum qn_tflow qn_tval_truth(struct qn_trun *run, const struct qn_tval *v, bool *out);
-/* len(); fails for what has none. */
+/* len(); fails for values that have no length. */
 enum qn_tflow qn_tval_len(struct qn_trun *run, const struct qn_tval *v, size_t *out);
 bool qn_tval_has_len(const struct qn_tval *v);
 
-/* Building; every growth is charged to the rendering's memory. */
+/* Construction; each allocation is charged to the rendering's memory limit. */
 enum qn_tflow qn_tlist_new(struct qn_trun *run, size_t cap, struct qn_tlist **out);
 enum qn_tflow qn_tlist_push(struct qn_trun *run, struct qn_tlist *list, const struct qn_tval *v);
-/* A tuple of two. */
+/* Makes a tuple of two values. */
 enum qn_tflow qn_tval_pair(struct qn_trun *run, const struct qn_tval *a, const struct qn_tval *b,
                            struct qn_tval *out);
 enum qn_tflow qn_tdict_new(struct qn_trun *run, size_t cap, struct qn_tdict **out);
 /* Replaces the value of this key or appends it; fails for a key that cannot be hashed. */
 enum qn_tflow qn_tdict_set(struct qn_trun *run, struct qn_tdict *dict, const struct qn_tval *key,
                            const struct qn_tval *v);
-/* *out is NULL when there is none. */
+/* *out is NULL when there is no such key. */
 enum qn_tflow qn_tdict_find(struct qn_trun *run, const struct qn_tdict *dict,
                             const struct qn_tval *key, struct qn_tval **out);
 struct qn_tval *qn_tdict_get(struct qn_trun *run, const struct qn_tdict *dict, const char *key);
 enum qn_tflow qn_tdict_copy(struct qn_trun *run, const struct qn_tdict *from,
                             struct qn_tdict **out);
 
-/* Takes a key out, if it is there. */
+/* Removes a key, if it is present. */
 enum qn_tflow qn_tdict_remove(struct qn_trun *run, struct qn_tdict *dict,
                               const struct qn_tval *key);
 
-/* The value of a JSON document; strings stay lent by it, members keep its order. A number without
- * fraction is an integer. */
+/* Converts a value of a JSON document. Strings point into the document, members keep their order,
+ * and a number without a fraction is an integer. */
 enum qn_tflow qn_tval_from_json(struct qn_trun *run, const struct qn_jref *r, struct qn_tval *out);
 
 #endif

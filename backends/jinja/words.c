@@ -1,5 +1,4 @@
-/* See words.h. The rules for wrapping are those of Python's textwrap with expand_tabs and
- * replace_whitespace off. */
+/* See words.h. Wrapping follows Python's textwrap with expand_tabs and replace_whitespace off. */
 #include "jinja/words.h"
 
 #include "base/str.h"
@@ -44,11 +43,11 @@ struct wrapper {
     struct qn_trun *run;
     int64_t width;
     bool break_long, hyphens;
-    struct qn_tlist *chunks; /* words, spaces and parts of words, in order */
+    struct qn_tlist *chunks; /* words, spaces and parts of words, in the order of the text */
     struct qn_tlist *lines;
 };
 
-/* textwrap knows the white space of ASCII only. */
+/* As in textwrap, only ASCII white space counts. */
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -79,13 +78,14 @@ static bool word_char(const char *s, size_t n, size_t at)
     return qn_tchar_word(cp) || strchr("!\"'&.,?", s[at]) != NULL;
 }
 
-/* The character before an offset. */
+/* Offset of the character before `at`. */
 static size_t before(const char *s, size_t at)
 {
     return at - qn_ttext_last(s, at);
 }
 
-/* Whether a word may be broken behind the hyphen at `at`: between letters, as in hyphen-ated. */
+/* Whether a word may be broken after the hyphen at `at`: only between letters, as in
+ * hyphen-ated. */
 static bool breaks_at_hyphen(const char *s, size_t n, size_t start, size_t at)
 {
     size_t one = at > start ? before(s, at) : SIZE_MAX;
@@ -99,7 +99,7 @@ static bool breaks_at_hyphen(const char *s, size_t n, size_t start, size_t at)
     return letter(s, n, next) || (next < n && s[next] == '-' && letter(s, n, next + 1));
 }
 
-/* Bytes of an em-dash of two or more hyphens behind a word and before one; 0: there is none. */
+/* Length in bytes of a dash of two or more hyphens between two words; 0: there is none. */
 static size_t dash_at(const char *s, size_t n, size_t at)
 {
     size_t end = at;
@@ -142,10 +142,11 @@ static bool blank(const struct qn_tval *v)
     return qn_ttext_skip(v->s, v->n) == v->n;
 }
 
-/* Cuts a chunk that is wider than a line; what fits goes into the line. */
+/* Finds where to cut a chunk that is wider than a line; the first part goes into the current
+ * line. */
 static size_t cut_long(const struct wrapper *w, struct qn_tval *chunk, int64_t room)
 {
-    size_t fits = room < 0 ? 0 : (size_t)room; /* a full line gets an empty piece */
+    size_t fits = room < 0 ? 0 : (size_t)room; /* for a full line the first part is empty */
     size_t end = qn_ttext_offset(chunk->s, chunk->n, fits);
     if (w->hyphens && qn_ttext_len(chunk->s, chunk->n) > fits) {
         size_t hyphen = qn_ttext_rfind(chunk->s, end, "-", 1);
