@@ -1,6 +1,7 @@
-/* BPE: each word begins as its bytes, or as its characters, and the merge with the lowest rank goes
- * first. Merges are kept as pairs of token ids, so no string is built while text is tokenised.
- * Source: Sennrich et al., arXiv:1508.07909; GPT-2's byte-level alphabet. */
+/* Byte-pair encoding: a word starts as a sequence of its bytes, or of its characters, and the
+ * adjacent pair whose merge has the lowest rank is joined first. Merges are stored as pairs of
+ * token ids, so tokenising builds no strings. Source: Sennrich et al., arXiv:1508.07909; GPT-2's
+ * byte-level alphabet. */
 #include "text/pieces.h"
 
 #include "base/buf.h"
@@ -15,7 +16,7 @@
 struct qn_bpe_slot {
     uint64_t pair; /* left token, right token */
     uint32_t rank;
-    int32_t id; /* what they become; -1: a free slot */
+    int32_t id; /* the merged token; -1: the slot is free */
 };
 
 static struct qn_bpe_slot *slot_of(const struct qn_bpe *b, uint64_t pair)
@@ -37,7 +38,8 @@ static qn_err bad_merge(size_t i, struct qn_gguf_str s, const char *why, struct 
     return qn_fail(e, QN_EFORMAT, "merge %zu (%.*s): %s", i, s.n < 80 ? (int)s.n : 80, s.s, why);
 }
 
-/* The bytes of text that a part of a merge stands for; -1: it cannot be written so. */
+/* Writes the bytes of text that one part of a merge stands for; -1: the part is not in the
+ * byte-level alphabet. */
 static int part_bytes(const struct qn_vocab *v, const char *s, size_t n, char *out)
 {
     return v->model == QN_VOCAB_BPE ? qn_byte_level_decode(s, n, out)
@@ -161,8 +163,8 @@ static qn_err byte_words(const struct qn_bpe *b, struct qn_tokenizing *z, const 
     return err;
 }
 
-/* The same over characters; a piece can be a whole line, and is cut into its words where no token
- * joins words. */
+/* Like byte_words, over characters. A piece can be a whole line and is split into its words if no
+ * token spans several words. */
 static qn_err raw_words(const struct qn_bpe *b, struct qn_tokenizing *z, const char *text,
                         size_t len, struct qn_error *e)
 {

@@ -1,7 +1,8 @@
-/* See charsmap.h. A node is 32 bits: the byte that leads to it in bits 0 to 7, whether a string
- * ends there in bit 8, how far its children are in bits 10 to 30 (times 256 if bit 9 is set); a
- * node with bit 31 set holds where the text begins. Children of node i with offset o are at i ^ o ^
- * byte. Source: Darts-clone; Kanda, "Space- and time-efficient string dictionaries" (2018). */
+/* See charsmap.h. A node has 32 bits: bits 0 to 7 hold the byte that leads to it, bit 8 tells
+ * whether a string ends there, and bits 10 to 30 hold the offset of its children (times 256 if bit
+ * 9 is set). In a node with bit 31 set, the other bits hold the start of the replacement text. A
+ * child of node i with offset o for a byte is at i ^ o ^ byte. Source: Darts-clone; Kanda, "Space-
+ * and time-efficient string dictionaries" (2018). */
 #include "text/charsmap.h"
 
 #include "base/buf.h"
@@ -14,8 +15,8 @@ static uint32_t offset(uint32_t node)
     return node >> 10 << ((node & 1u << 9) >> 6);
 }
 
-/* Whether byte c leads to node `at`. A file can say anything: what leads out of the map ends there.
- */
+/* Whether byte c leads to node `at`. The file is not trusted: an index outside the map counts as
+ * the end of the string. */
 static bool leads(const struct qn_charsmap *m, uint32_t at, uint32_t c)
 {
     return at < m->nodes && (m->node[at] & (1u << 31 | 0xff)) == c;

@@ -1,18 +1,19 @@
-/* The cuts of cut.h that are not word rules: most take runs of some characters out of the text and
- * leave what stands between them for the next step. */
+/* The steps of cut.h that are not word rules. Most of them split off runs of certain characters and
+ * leave the text in between for the next step. */
 #include "text/cut.h"
 
 #include <string.h>
 
 typedef const unsigned char *at;
 
-/* Where pieces go: what is skipped stays together until a match cuts it off. */
+/* Where pieces are written. Text that no match has taken is collected and becomes one piece before
+ * the next match. */
 struct cutter {
-    at base, loose; /* the text, and where what no match has taken begins */
+    at base, loose; /* base: the text; loose: start of the text that no match has taken */
     struct qn_text_pieces *out;
 };
 
-/* [s, e) is a piece, and so is what was skipped before it. */
+/* Adds the unmatched text before s and then [s, e) as pieces. */
 static void take(struct cutter *c, at s, at e)
 {
     if (c->loose < s) {
@@ -86,7 +87,7 @@ static void threes(struct cutter *c, at s, at end)
     }
 }
 
-/* What \w matches. */
+/* The characters that \w matches. */
 static bool is_word(at s, at end)
 {
     static const uint32_t connectors[][2] = {{'_', '_'},       {0x203f, 0x2040}, {0x2054, 0x2054},
@@ -110,7 +111,7 @@ static void from_the_right(struct cutter *c, const struct qn_cut *step, at s, at
             continue;
         }
         if (step->kind == QN_CUT_RIGHT_WORD && is_word(e, end)) {
-            s = e; /* no end of a word: nothing matches here */
+            s = e; /* the number does not end at a word boundary, so nothing matches */
             continue;
         }
         for (size_t left = count; left > 0;) {
@@ -121,7 +122,8 @@ static void from_the_right(struct cutter *c, const struct qn_cut *step, at s, at
             }
             if (step->kind != QN_CUT_RIGHT_INSIDE) {
                 take(c, s, stop);
-            } else if (group == 3 && s > c->loose) { /* a place, not a piece */
+            } else if (group == 3 && s > c->loose) { /* the match is empty: it splits the text
+                                                        here */
                 take(c, c->loose, s);
             }
             s = stop;
@@ -147,7 +149,8 @@ static void trailing(struct cutter *c, at s, at end)
     }
 }
 
-/* Chameleon's "<sentinel:[0-9]+>" and "IMGIMG[A-I]{1,4}Z"; s if neither begins there. */
+/* The end of Chameleon's "<sentinel:[0-9]+>" or "IMGIMG[A-I]{1,4}Z" at s; s if neither begins
+ * there. */
 static at literal(at s, at end)
 {
     static const char sentinel[] = "<sentinel:", image[] = "IMGIMG";

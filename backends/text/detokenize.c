@@ -13,7 +13,7 @@ void qn_detok_init(struct qn_detok *d, const struct qn_tokenizer *t)
     *d = (struct qn_detok){.t = t, .strip = qn_tokenizer_space_prefix(t)};
 }
 
-/* Whole characters of s[0..n), of which n is such that none is cut. */
+/* Appends s[0..n), which must end at a character's boundary; invalid bytes become U+FFFD. */
 static qn_err add_whole(const char *s, size_t n, struct qn_buf *out)
 {
     if (qn_utf8_valid(s, n)) {
@@ -40,7 +40,8 @@ qn_err qn_detok_push(struct qn_detok *d, int32_t id, struct qn_buf *out)
             n--;
         }
     }
-    /* First the character that was begun, byte by byte; then the rest at once. */
+    /* First completes the pending character byte by byte, then handles the remaining bytes at
+     * once. */
     qn_err err = QN_OK;
     while (d->n > 0 && n > 0 && err == QN_OK) {
         d->tail[d->n++] = *s++;

@@ -1,5 +1,5 @@
-/* See merge.h. Short words look at every pair for the best one; long ones keep a binary heap of
- * candidates in which outdated ones stay until they come up. */
+/* See merge.h. For short words the best pair is found by a linear search; for long words by a
+ * binary heap of candidates, in which outdated entries remain until they are popped. */
 #include "text/merge.h"
 
 #include "base/buf.h"
@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { SHORT = 32 };     /* bytes of a word for which a heap does not pay */
-#define NEVER UINT32_MAX /* the priority of what may not be joined */
+enum { SHORT = 32 };     /* longest word in bytes for which a linear search is faster than a heap */
+#define NEVER UINT32_MAX /* priority of a pair that may not be joined */
 
 qn_err qn_merge_start(struct qn_merge *m, size_t n, struct qn_error *e)
 {
@@ -18,7 +18,8 @@ qn_err qn_merge_start(struct qn_merge *m, size_t n, struct qn_error *e)
     }
     size_t cap = n < 64 ? 64 : n + n / 4;
     qn_merge_deinit(m);
-    /* Live pairs: n - 1 at first, and each join takes one and adds at most two. */
+    /* The heap holds at most 2n pairs: n - 1 initially, and each join removes one and adds at most
+     * two. */
     m->sym = qn_alloc_sized(cap, sizeof *m->sym, SIZE_MAX);
     m->heap = qn_alloc_sized(cap, 2 * sizeof *m->heap, SIZE_MAX);
     if (m->sym == NULL || m->heap == NULL) {
@@ -58,7 +59,7 @@ static uint64_t pop(struct qn_merge *m)
     return top;
 }
 
-/* What one run works on. */
+/* The input of one run. */
 struct joining {
     struct qn_merge_sym *sym;
     const char *word;
@@ -67,7 +68,8 @@ struct joining {
     const void *ctx;
 };
 
-/* What the symbol and the next become, and how soon; -1 and NEVER: they may not be joined. */
+/* The token and priority of joining the symbol with the next one; -1 and NEVER: they may not be
+ * joined. */
 static int32_t pair(const struct joining *j, uint32_t left, uint32_t *priority)
 {
     const struct qn_merge_sym *l = &j->sym[left];
@@ -94,7 +96,7 @@ static void join(const struct joining *j, uint32_t left, int32_t id)
 
 static void run_short(const struct joining *j)
 {
-    uint32_t priority[SHORT]; /* of the symbol that begins here and the next */
+    uint32_t priority[SHORT]; /* of the pair that begins with the symbol at this byte */
     int32_t id[SHORT];
     for (uint32_t i = 0; i < j->n; i++) {
         priority[i] = NEVER;
@@ -143,7 +145,8 @@ void qn_merge_run(struct qn_merge *m, const char *word, size_t n, qn_merge_rank 
     while (m->heap_n > 0) {
         uint64_t key = pop(m);
         uint32_t left = (uint32_t)key, priority;
-        /* Outdated when the symbol is gone, or when what now stands here has another priority. */
+        /* The entry is outdated if the symbol has been joined to another one or the pair that
+         * begins here has a different priority. */
         int32_t id = j.sym[left].id == -2 ? -1 : pair(&j, left, &priority);
         if (id < 0 || priority != key >> 32) {
             continue;

@@ -1,10 +1,10 @@
-/* One row per name that GGUF files use in tokenizer.ggml.pre. A family has one or several steps;
- * each is applied to what the ones before it left: its matches become pieces, and so does the text
- * between them. A look-ahead sees no further than the piece it works on.
- * Source: tokenizer.json of the models; the names and the order of steps: llama.cpp's converter.
- * llama.cpp itself simplifies some expressions: in those of GPT-4o's kind, marks are no letters to
- * it and only ASCII has capitals; in Kimi's and Youtu's nothing has. Here they cut as in training.
- */
+/* One row per name that GGUF files use in tokenizer.ggml.pre. A family has one or several steps.
+ * Each step is applied to every piece that the previous steps made: its matches become pieces, and
+ * so does the text between them. A lookahead does not see past the end of its piece. Source:
+ * tokenizer.json of the models; the names and the order of steps: llama.cpp's converter. llama.cpp
+ * simplifies some expressions: in those of GPT-4o's kind it does not treat marks as letters and
+ * recognises capitals only in ASCII; in Kimi's and Youtu's it recognises no capitals. The rules
+ * here split text as in training. */
 #include "text/pretokenize.h"
 
 #include "text/cut.h"
@@ -31,7 +31,7 @@ static const struct qn_word_rule gpt2_rule = {.contraction = QN_CONTRACTION_LOWE
                                               .tail = "",
                                               .space = QN_SPACE_PLAIN};
 
-/* Llama 3's expression and the many that differ from it in one part. */
+/* Llama 3's expression, and the many expressions that differ from it in one part. */
 #define LLAMA3                                                                                     \
     .contraction = QN_CONTRACTION_ANY, .letters = QN_LETTERS_PREFIXED, .letter = LETTERS,          \
     .symbol = SYMBOLS, .tail = "\r\n"
@@ -63,7 +63,7 @@ static const struct qn_word_rule exaone_moe_rule = {.contraction = QN_CONTRACTIO
                                                     .tail = "\r\n/",
                                                     .tail_max = 1};
 
-/* GPT-4o's words begin with their capitals. */
+/* In GPT-4o's expression the capitals of a word come first. */
 #define CASED .letters = QN_LETTERS_CASED, .symbol = SYMBOLS
 static const struct qn_word_rule gpt4o_rule = {CASED, .contraction = QN_CONTRACTION_SUFFIX,
                                                .digits = 3, .tail = "\r\n/"};
@@ -107,16 +107,18 @@ SET(hangul, 0, {0x3131, 0x318e}, {0xac00, 0xd7a3});
 SET(bopomofo, 0, {0x3105, 0x312f});
 SET(youtu_marks, 0, {0x2014, 0x2014}, {0x2018, 0x2019}, {0x201c, 0x201d}, {0x2026, 0x2026},
     {0x3001, 0x303f}, {0xfe30, 0xfe4f}, {0xff01, 0xff01}, {0xff0c, 0xff0c}, {0xff1a, 0xff1b});
-/* Thai, Lao, Khmer, Myanmar and the scripts of China, Japan and Korea, which write no spaces. */
+/* Thai, Lao, Khmer, Myanmar and the scripts of China, Japan and Korea, which are written without
+ * spaces. */
 SET(afmoe_asian, 0, {0xe00, 0xeff}, {0x1000, 0x109f}, {0x1100, 0x11ff}, {0x1780, 0x17ff},
     {0x2f00, 0x2fdf}, {0x3040, 0x30ff}, {0x3400, 0x4dbf}, {0x4e00, 0x9fff}, {0xa9e0, 0xa9ff},
     {0xaa60, 0xaa7f}, {0xac00, 0xd7af}, {0xf900, 0xfaff}, {0xff65, 0xff9f});
-/* "[^(\s|.,!?…。，、।۔،)]": between these. */
+/* "[^(\s|.,!?…。，、।۔،)]": the ranges of characters that are not listed. */
 SET(bloom_words, 0, {0x00, 0x08}, {0x0e, 0x1f}, {0x22, 0x27}, {0x2a, 0x2b}, {0x2d, 0x2d},
     {0x2f, 0x3e}, {0x40, 0x7b}, {0x7d, 0x84}, {0x86, 0x9f}, {0xa1, 0x60b}, {0x60d, 0x6d3},
     {0x6d5, 0x963}, {0x965, 0x167f}, {0x1681, 0x1fff}, {0x200b, 0x2025}, {0x2027, 0x2027},
     {0x202a, 0x202e}, {0x2030, 0x205e}, {0x2060, 0x2fff}, {0x3003, 0xff0b}, {0xff0d, 0x10ffff});
-/* DeepSeek-LLM's letters: the cased alphabets, as its tokenizer.json lists them. */
+/* DeepSeek-LLM's letters: the alphabets with upper and lower case, as listed in its
+ * tokenizer.json. */
 SET(deepseek_letters, 0, {0x41, 0x5a}, {0x61, 0x7a}, {0xb5, 0xb5}, {0xc0, 0xd6}, {0xd8, 0xf6},
     {0xf8, 0x1ba}, {0x1bc, 0x1bf}, {0x1c4, 0x293}, {0x295, 0x2af}, {0x370, 0x373}, {0x376, 0x376},
     {0x377, 0x377}, {0x37b, 0x37d}, {0x37f, 0x37f}, {0x386, 0x386}, {0x388, 0x38a}, {0x38c, 0x38c},
@@ -138,7 +140,7 @@ SET(deepseek_letters, 0, {0x41, 0x5a}, {0x61, 0x7a}, {0xb5, 0xb5}, {0xc0, 0xd6},
 SET(deepseek_marks, 0, {'!', '/'}, {':', '~'}, {0x2018, 0x201f}, {0x3000, 0x3002}, {0xff01, 0xff0f},
     {0xff1a, 0xff5e});
 
-/* ---- Families: their steps */
+/* ---- Families: the steps of each */
 
 #define WORDS(name)                                                                                \
     {                                                                                              \

@@ -1,5 +1,6 @@
-/* RWKV's tokenizer: at every place the longest token that begins there. Its tokens are any bytes,
- * which the file writes as Python does ("\n", "\xff"). Source: RWKV's "world" vocabulary. */
+/* RWKV's tokenizer: at each position the longest token that matches. Tokens are arbitrary byte
+ * strings, written in the file with Python's escapes ("\n", "\xff"). Source: RWKV's "world"
+ * vocabulary. */
 #include "text/pieces.h"
 
 qn_err qn_rwkv_init(struct qn_rwkv *r, const struct qn_vocab *v, struct qn_error *e)

@@ -1,5 +1,6 @@
-/* Special tokens as a sorted list with links to prefixes: the longest one that begins at a place is
- * on the chain of the last entry that is not above the text there. */
+/* Special tokens as a sorted list in which each entry links to its longest proper prefix. The
+ * longest token that matches at a position is on the chain of the last entry that does not sort
+ * after the text at this position. */
 #include "text/special.h"
 
 #include "base/buf.h"
@@ -13,7 +14,7 @@ static int compare(const struct qn_token *a, const struct qn_token *b)
     return c != 0 ? c : (a->n > b->n) - (a->n < b->n);
 }
 
-/* By bytes; of equal ones the lower id first. */
+/* Sorts by bytes; of equal texts the lower id comes first. */
 static int by_bytes(const void *x, const void *y, void *vocab)
 {
     const struct qn_vocab *v = vocab;
@@ -50,7 +51,7 @@ void qn_special_init(struct qn_special *s, const struct qn_vocab *v, unsigned ki
             up = s->entry[up].shorter;
         }
         if (up >= 0 && v->token[s->entry[up].id].n == t->n) {
-            continue; /* the same text again */
+            continue; /* a duplicate text */
         }
         s->entry[kept].id = s->entry[i].id;
         s->entry[kept].shorter = up;
@@ -76,7 +77,8 @@ int32_t qn_special_longest(const struct qn_special *s, const struct qn_vocab *v,
 {
     unsigned char c = (unsigned char)*text;
     struct qn_token here = {.s = text, .n = n > v->longest ? v->longest : (uint32_t)n};
-    int32_t low = s->first[c], high = s->first[c + 1]; /* entries below `low` are not above here */
+    int32_t low = s->first[c], high = s->first[c + 1]; /* entries below `low` do not sort after the
+                                                          text */
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
         if (compare(&v->token[s->entry[middle].id], &here) <= 0) {

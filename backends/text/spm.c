@@ -1,5 +1,6 @@
-/* SentencePiece's BPE: characters are joined as long as the result is a token, best score first;
- * characters without a token become byte tokens. Source: Kudo, Richardson, arXiv:1808.06226. */
+/* SentencePiece's BPE: adjacent symbols are joined as long as the result is a token, best score
+ * first; characters without a token become byte tokens. Source: Kudo, Richardson,
+ * arXiv:1808.06226. */
 #include "text/pieces.h"
 
 #include "base/buf.h"
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char lower_block[] = "\xe2\x96\x81"; /* U+2581, SentencePiece's written space */
+static const char lower_block[] = "\xe2\x96\x81"; /* U+2581, which SentencePiece writes for a
+                                                     space */
 
 void qn_spm_init(struct qn_spm *s, const struct qn_vocab *v)
 {
@@ -21,7 +23,8 @@ static int32_t find(const struct qn_vocab *v, const char *s, size_t len, uint32_
     if (id < 0) {
         return -1;
     }
-    /* The bits of a float, turned so that greater scores give smaller numbers; + 0 undoes -0. */
+    /* The float's bits are mapped so that greater scores yield smaller integers; + 0 turns -0 into
+     * 0. */
     float score = v->score[id] + 0.0f;
     uint32_t bits;
     memcpy(&bits, &score, sizeof bits);
@@ -29,7 +32,8 @@ static int32_t find(const struct qn_vocab *v, const char *s, size_t len, uint32_
     return id;
 }
 
-/* Two tokens next to each other were most often looked up a moment ago. */
+/* The cache answers most lookups, because the same two tokens often were adjacent shortly
+ * before. */
 static int32_t rank(const void *ctx, const char *s, size_t len, int32_t left, int32_t right,
                     uint32_t *priority)
 {
@@ -37,7 +41,8 @@ static int32_t rank(const void *ctx, const char *s, size_t len, int32_t left, in
     if (z->pairs == NULL || left < 0 || right < 0) {
         return find(z->vocab, s, len, priority);
     }
-    /* 0 is what an empty place holds: it means the first token twice, so that is moved. */
+    /* 0 marks an empty cache entry and would also be the pair of token 0 with itself, so 1 is
+     * added. */
     uint64_t pair = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) + 1;
     struct qn_recent_pair *p = &z->pairs[qn_hash_u64(z->vocab->seed, pair) & (QN_RECENT_PAIRS - 1)];
     if (p->pair != pair) {

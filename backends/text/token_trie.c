@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { NODES_MAX = 1 << 24, EDGES_FIRST = 4096 }; /* a node and a byte fit 32 bits */
+enum { NODES_MAX = 1 << 24, EDGES_FIRST = 4096 }; /* a node's number and a byte fit into 32 bits */
 
 static void put_edge(struct qn_token_trie *t, uint32_t key, uint32_t to)
 {
@@ -15,7 +15,7 @@ static void put_edge(struct qn_token_trie *t, uint32_t key, uint32_t to)
     t->edge[at] = (struct qn_token_edge){key, to};
 }
 
-/* Twice the edges and leaves: at most half of the table is ever full. */
+/* Doubles the number of edges and leaves; at most half of the hash table is in use. */
 static void grow(struct qn_token_trie *t)
 {
     struct qn_token_edge *old = t->edge;

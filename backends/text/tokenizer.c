@@ -1,6 +1,6 @@
-/* A model's tokenizer as its file describes it: which of the three kinds, which special tokens,
- * what goes round a text. Special tokens are taken out of the text here; the rest goes to pieces.h.
- */
+/* A model's tokenizer as its file describes it: the kind of vocabulary, the special tokens, and the
+ * tokens that are added before and after a text. Special tokens are removed from the text here;
+ * pieces.h handles the rest. */
 #include "text/tokenizer.h"
 
 #include "text/pieces.h"
@@ -19,7 +19,7 @@
 struct qn_tokenizer {
     struct qn_vocab vocab;
     struct qn_special special; /* control, user-defined and unknown tokens */
-    struct qn_special user;    /* user-defined tokens: found in any text */
+    struct qn_special user;    /* user-defined tokens, which are recognised in any text */
     struct qn_bpe bpe;
     struct qn_spm spm;
     struct qn_wordpiece wordpiece;
@@ -29,7 +29,7 @@ struct qn_tokenizer {
     bool adds_bos, adds_eos, adds_separator, space_prefix;
 };
 
-/* What a control token is called when generation ends with it, whether or not a key says so. */
+/* Written forms of control tokens that end generation even if no metadata key says so. */
 static const char *const end_texts[] = {
     "<|im_end|>",
     "<|eot_id|>",
@@ -64,8 +64,8 @@ static const char *const end_texts[] = {
     "<\xef\xbd\x9c\x65nd\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>", /* DeepSeek; \x65 is e */
 };
 
-/* Where all of `with` are ends, `token` only ends a part of an answer: in OpenAI's and Solar's
- * channels <|end|> closes one message, and Gemma 4 does not use </s>. */
+/* If both tokens of `with` are end tokens, `token` ends only a part of the reply: in OpenAI's and
+ * Solar's channels <|end|> closes one message, and Gemma 4 does not use </s>. */
 static const struct {
     const char *token;
     const char *with[2];
@@ -73,11 +73,11 @@ static const struct {
                  {"<|end|>", {"<|flush|>", "<|calls|>"}},
                  {"</s>", {"<|tool_response>", "<|tool_response>"}}};
 
-/* Facts about white space next to special tokens, which GGUF files do not carry. In a text that has
- * RSTRIP tokens the white space after them is dropped, with LSTRIP that before them. */
+/* Rules for white space next to special tokens, which GGUF files do not contain. White space after
+ * an RSTRIP token, and before an LSTRIP token, is dropped. */
 static const struct strip_rule {
-    const char *key;   /* the metadata that is searched, in lower case, ... */
-    const char *part;  /* ... for this */
+    const char *key;   /* the metadata key whose lower-cased value is searched ... */
+    const char *part;  /* ... for this text */
     const char *token; /* NULL: every special token */
     uint8_t flag;
     bool set;
@@ -111,7 +111,8 @@ void qn_tokens_deinit(struct qn_tokens *t)
     *t = (struct qn_tokens){.n = 0};
 }
 
-/* A token id of the metadata; `otherwise` when there is none and it is in range. */
+/* Reads a token id from the metadata. Without the key the id is `otherwise`, or -1 when that is out
+ * of range. */
 static qn_err read_id(const struct qn_tokenizer *t, const struct qn_gguf *g, const char *key,
                       int32_t otherwise, int32_t *out, struct qn_error *e)
 {
@@ -150,7 +151,7 @@ static void mark_end(struct qn_tokenizer *t, int32_t id)
     }
 }
 
-/* The token with this written form that is an end, or -1. */
+/* The end token with this written form, or -1. */
 static int32_t end_named(const struct qn_tokenizer *t, const char *text)
 {
     for (int32_t id = 0; id < t->vocab.n; id++) {
@@ -192,11 +193,11 @@ static qn_err read_ends(struct qn_tokenizer *t, const struct qn_gguf *g, struct 
             t->vocab.token[id].flags &= (uint8_t)~QN_TOKEN_END;
         }
     }
-    mark_end(t, t->eos); /* whatever it is called */
+    mark_end(t, t->eos); /* an end token regardless of its written form */
     return QN_OK;
 }
 
-/* Whether the metadata string at key holds part, ASCII case ignored. */
+/* Whether the metadata string at key contains part, ignoring ASCII case. */
 static bool metadata_has(const struct qn_gguf *g, const char *key, const char *part)
 {
     struct qn_gguf_str s;
@@ -237,7 +238,7 @@ static void apply_strip_rules(struct qn_tokenizer *t, const struct qn_gguf *g)
 static qn_err read_ids(struct qn_tokenizer *t, const struct qn_gguf *g, struct qn_error *e)
 {
     static const struct {
-        int32_t bos, eos, unknown, separator; /* when the file does not say */
+        int32_t bos, eos, unknown, separator; /* defaults for ids that the file does not contain */
     } usual[] = {[QN_VOCAB_BPE] = {-1, -1, -1, -1},   [QN_VOCAB_RAW] = {-1, -1, -1, -1},
                  [QN_VOCAB_SPM] = {1, 2, 0, -1},      [QN_VOCAB_WORDPIECE] = {101, -1, 100, 102},
                  [QN_VOCAB_UNIGRAM] = {-1, 1, 2, -1}, [QN_VOCAB_RWKV] = {-1, -1, -1, -1}};
@@ -252,7 +253,7 @@ static qn_err read_ids(struct qn_tokenizer *t, const struct qn_gguf *g, struct q
     if (err == QN_OK) {
         err = read_id(t, g, KEY("unknown_token_id"), usual[m].unknown, &t->unknown, e);
     }
-    if (err == QN_OK) { /* the key is misspelt in the format itself */
+    if (err == QN_OK) { /* the key is misspelt in the GGUF format itself */
         err = read_id(t, g, KEY("seperator_token_id"), usual[m].separator, &t->separator, e);
     }
     if (err == QN_OK && m == QN_VOCAB_WORDPIECE && t->unknown < 0) {
@@ -279,18 +280,19 @@ static qn_err read_additions(struct qn_tokenizer *t, const struct qn_gguf *g, st
     if (err == QN_OK && (m == QN_VOCAB_SPM || m == QN_VOCAB_UNIGRAM)) {
         err = read_flag(g, KEY("add_space_prefix"), &t->space_prefix, e);
     }
-    /* Files of this family say no and mean yes. */
+    /* Files of this family contain add_bos_token = false although the model was trained with
+     * BOS. */
     t->adds_bos = t->adds_bos || (pre & QN_PRE_WHOLE_LINES) != 0;
-    /* Elsewhere separators stand between two texts only, which is the caller's affair. */
+    /* In other models separators stand only between two texts, which the caller handles. */
     t->adds_separator = t->adds_separator && m == QN_VOCAB_WORDPIECE;
-    /* Asking for a token that the vocabulary does not have asks for nothing. */
+    /* A token that the vocabulary does not have is not added. */
     t->adds_bos = t->adds_bos && t->bos >= 0;
     t->adds_eos = t->adds_eos && t->eos >= 0;
     t->adds_separator = t->adds_separator && t->separator >= 0;
     return err;
 }
 
-/* The file's pre-tokenizer: BPE cannot do without. */
+/* Reads the file's pre-tokenizer, which BPE requires. */
 static qn_err read_pretokenizer(const struct qn_gguf *g, const char *model_pre,
                                 const struct qn_pretokenizer **out, struct qn_error *e)
 {
@@ -307,14 +309,15 @@ static qn_err read_pretokenizer(const struct qn_gguf *g, const char *model_pre,
     return err != QN_OK ? err : qn_pretokenizer_find(pre.s, pre.n, out, e);
 }
 
-/* Which kind of vocabulary the file has and, for BPE, how words are cut. */
+/* Reads the kind of vocabulary and, for BPE, the rules for splitting words. */
 static qn_err model_of(const struct qn_gguf *g, enum qn_vocab_model *out,
                        const struct qn_pretokenizer **pre, struct qn_error *e)
 {
     static const struct {
         const char *name;
         enum qn_vocab_model model;
-        const char *pre; /* what the model implies whatever the file says; NULL: nothing */
+        const char *pre; /* the pre-tokenizer that the model implies regardless of the file; NULL:
+                            as the file says */
     } models[] = {{"gpt2", QN_VOCAB_BPE, NULL},   {"gemma4", QN_VOCAB_RAW, "gemma4"},
                   {"llama", QN_VOCAB_SPM, NULL},  {"bert", QN_VOCAB_WORDPIECE, NULL},
                   {"t5", QN_VOCAB_UNIGRAM, NULL}, {"rwkv", QN_VOCAB_RWKV, NULL}};
@@ -384,8 +387,8 @@ qn_err qn_tokenizer_new(const struct qn_gguf *g, struct qn_tokenizer **out, stru
     if (err == QN_OK) {
         err = read_ends(t, g, e);
     }
-    /* Some files name their end token here (starcoder, refact): in the middle of a text it would
-     * begin another document, so what has no token is left out. */
+    /* Some files (starcoder, refact) name their end token as the unknown token. Within a text it
+     * would begin another document, so text without a token is left out instead. */
     if (err == QN_OK && (t->unknown == t->eos || qn_token_is_end(t, t->unknown))) {
         t->unknown = -1;
     }
@@ -439,7 +442,7 @@ static qn_err plain_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, 
     return QN_OK;
 }
 
-/* The piece without the marks that kept special tokens from being found in it. */
+/* Tokenises a piece without the marks that prevented special tokens from being recognised in it. */
 static qn_err marked_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, const char *text,
                           size_t len, bool after_special, struct qn_error *e)
 {
@@ -464,7 +467,8 @@ static qn_err whole_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, 
 {
     const struct qn_special *specials = (flags & QN_TOK_SPECIAL) != 0 ? &t->special : &t->user;
     bool around = (flags & QN_TOK_BOS_EOS) != 0;
-    bool after_special = true; /* SentencePiece: the beginning counts as one */
+    bool after_special = true; /* SentencePiece treats the start of a text like the text after a
+                                  special token */
     qn_err err = around && t->adds_bos ? qn_tokenizing_push(z, t->bos, e) : QN_OK;
     for (size_t from = 0; from < len && err == QN_OK;) {
         size_t at;
@@ -508,7 +512,7 @@ qn_err qn_tokenize(const struct qn_tokenizer *t, const char *text, size_t len, u
     }
     struct qn_tokenizing z = {
         .vocab = &t->vocab, .unknown = t->unknown, .out = out, .max_tokens = max_tokens};
-    struct qn_buf repaired; /* bytes that are no UTF-8 become U+FFFD, 3 bytes for 1 */
+    struct qn_buf repaired; /* invalid UTF-8 becomes U+FFFD: up to 3 bytes for 1 */
     qn_buf_init(&repaired, 3 * (size_t)QN_TOKEN_TEXT_MAX);
     qn_err err = QN_OK;
     if (!qn_utf8_valid(text, len)) {

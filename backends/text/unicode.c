@@ -1,5 +1,5 @@
-/* The table of character classes, spread from ranges at first use: 208 KiB that every tokenizer of
- * the process shares. Source: Unicode 15.1, UnicodeData.txt, PropList.txt, Scripts.txt. */
+/* The table of character classes, expanded from ranges at first use: 208 KiB, shared by all
+ * tokenizers of the process. Source: Unicode 15.1, UnicodeData.txt, PropList.txt, Scripts.txt. */
 #include "text/unicode.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-/* What kind of character a code point is, as the regular expressions of tokenizers ask: letters by
- * case, marks, numbers, punctuation, symbols, white space. One version of Unicode for every
- * machine, so that a model's text is cut the same everywhere. Any thread after qn_unicode_init. */
+/* Classes of code points as the regular expressions of tokenizers use them: letters by case, marks,
+ * numbers, punctuation, symbols, white space. The Unicode version is the same on every machine, so
+ * that text is always split the same way. Any thread after qn_unicode_init. */
 #ifndef QN_TEXT_UNICODE_H
 #define QN_TEXT_UNICODE_H
 
@@ -11,7 +11,7 @@
 enum qn_unicode_class {
     QN_CH_OTHER,    /* control, format, private and unassigned */
     QN_CH_NEWLINE,  /* \r and \n */
-    QN_CH_SPACE,    /* the rest of White_Space */
+    QN_CH_SPACE,    /* White_Space except \r and \n */
     QN_CH_UPPER,    /* Lu */
     QN_CH_LOWER,    /* Ll */
     QN_CH_TITLE,    /* Lt */
@@ -22,10 +22,10 @@ enum qn_unicode_class {
     QN_CH_NUMBER,   /* Nl and No */
     QN_CH_PUNCT,    /* P */
     QN_CH_SYMBOL,   /* S */
-    QN_CH_END       /* no character: the text is over */
+    QN_CH_END       /* the end of the text */
 };
 
-/* Sets of classes. */
+/* Sets of classes, as masks of 1 << class. */
 enum {
     QN_CHS_WHITE = 1 << QN_CH_NEWLINE | 1 << QN_CH_SPACE,
     QN_CHS_LETTER = 1 << QN_CH_UPPER | 1 << QN_CH_LOWER | 1 << QN_CH_TITLE | 1 << QN_CH_MODIFIER |
@@ -35,10 +35,13 @@ enum {
     QN_CHS_ANY = (1 << QN_CH_END) - 1
 };
 
-/* Fills the table; cheap after the first time. Before any use of what follows. */
+/* Fills the table; later calls are cheap. Must be called before the functions below are used. */
 void qn_unicode_init(void);
 
-enum { QN_UNICODE_MAPPED = 0x34000 }; /* no letters beyond, and nothing else that matters */
+enum {
+    QN_UNICODE_MAPPED = 0x34000
+}; /* there are no letters or other distinguished classes from
+      here on, except variation selectors */
 extern uint8_t qn_unicode_map[QN_UNICODE_MAPPED];
 
 static inline enum qn_unicode_class qn_unicode_class(uint32_t cp)
@@ -49,7 +52,7 @@ static inline enum qn_unicode_class qn_unicode_class(uint32_t cp)
     return cp >= 0xe0100 && cp <= 0xe01ef ? QN_CH_MARK : QN_CH_OTHER; /* variation selectors */
 }
 
-/* The code point at s < end of valid UTF-8, and in *n its bytes. */
+/* Decodes the code point at s (s < end, valid UTF-8) and stores its length in bytes in *n. */
 static inline uint32_t qn_unicode_at(const unsigned char *s, unsigned *n)
 {
     uint32_t c = *s;
@@ -69,10 +72,10 @@ static inline uint32_t qn_unicode_at(const unsigned char *s, unsigned *n)
     return (c & 0x07) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6 | (s[3] & 0x3fu);
 }
 
-/* A set of characters: whole classes, and ranges. */
+/* A set of characters: classes and ranges. */
 struct qn_charset {
-    uint32_t classes;           /* 1 << enum qn_unicode_class */
-    const uint32_t (*range)[2]; /* first and last, ascending; [ranges] */
+    uint32_t classes;           /* mask of 1 << enum qn_unicode_class */
+    const uint32_t (*range)[2]; /* [ranges] first and last code point, ascending */
     size_t ranges;
 };
 bool qn_charset_has(const struct qn_charset *set, uint32_t cp);

@@ -1,6 +1,6 @@
-/* SentencePiece's unigram model: of all ways to cover the text with tokens the one with the
- * greatest sum of scores, found from left to right (Viterbi). Text is normalised by the file's own
- * map first. Source: Kudo, arXiv:1804.10959. */
+/* SentencePiece's unigram model: of all sequences of tokens that cover the text, finds the one with
+ * the greatest sum of scores, from left to right (Viterbi). The text is first normalised with the
+ * file's map. Source: Kudo, arXiv:1804.10959. */
 #include "text/pieces.h"
 
 #include "base/buf.h"
@@ -13,7 +13,8 @@
 #define MAP "tokenizer.ggml.precompiled_charsmap"
 #define MERGE_SPACES "tokenizer.ggml.remove_extra_whitespaces"
 
-static const double unknown_penalty = 10; /* below the worst token */
+static const double unknown_penalty = 10; /* how far the score of an unknown character is below that
+                                             of the worst token */
 
 qn_err qn_unigram_init(struct qn_unigram *u, const struct qn_vocab *v, const struct qn_gguf *g,
                        struct qn_error *e)
@@ -52,10 +53,10 @@ void qn_unigram_deinit(struct qn_unigram *u)
     qn_token_trie_deinit(&u->tokens);
 }
 
-/* The text through the map, with spaces as the model wants them. */
+/* The text after normalisation with the map and the model's rules for spaces. */
 struct normal {
     struct qn_buf out;
-    bool merge_spaces, prefix; /* prefix: a space is still to be put before the first word */
+    bool merge_spaces, prefix; /* prefix: a space has yet to be inserted before the first word */
     bool in_word;
 };
 
@@ -117,8 +118,8 @@ static qn_err best(const struct qn_unigram *u, struct qn_tokenizing *z, const ch
                    struct qn_error *e)
 {
     struct step {
-        double score; /* of the best way here */
-        int32_t id;   /* its last token; -1: an unknown character */
+        double score; /* of the best path to this position */
+        int32_t id;   /* last token of that path; -1: an unknown character */
         uint32_t from;
     };
     struct step near[128];
@@ -151,7 +152,8 @@ static qn_err best(const struct qn_unigram *u, struct qn_tokenizing *z, const ch
             way[i + len] = (struct step){way[i].score + u->unknown_score, -1, (uint32_t)i};
         }
     }
-    /* Backwards: each step on the best way learns where the next one ends; 0: nowhere. */
+    /* Walks back along the best path and turns `from` of each step into the end of the next token;
+     * 0: the last token. */
     uint32_t next = 0;
     for (uint32_t at = (uint32_t)n, from; at > 0; at = from) {
         from = way[at].from;
@@ -160,7 +162,7 @@ static qn_err best(const struct qn_unigram *u, struct qn_tokenizing *z, const ch
     }
     qn_err err = QN_OK;
     for (uint32_t at = next; at > 0 && err == QN_OK; at = way[at].from) {
-        /* Unknown characters in a row are one unknown token. */
+        /* A run of unknown characters becomes one unknown token. */
         int32_t id = way[at].id < 0 ? z->unknown : way[at].id;
         if (way[at].id >= 0 || !z->after_unknown) {
             err = qn_tokenizing_push(z, id, e);
@@ -195,7 +197,8 @@ qn_err qn_unigram_text(const struct qn_unigram *u, struct qn_tokenizing *z, cons
             continue;
         }
         err = best(u, z, s + from, to - from, e);
-        /* A word with unknown parts at its ends depends on its neighbours. */
+        /* A word that begins or ends with unknown characters is not cached, because its tokens
+         * depend on the adjacent words. */
         if (err == QN_OK && plain && !z->after_unknown) {
             qn_recent_keep(z, hash, s + from, to - from, before);
         }

@@ -1,6 +1,6 @@
 /* Loads a vocabulary: three arrays of the file become one table of byte strings and a hash index.
- * Byte-level tokens and SentencePiece's "▁" are undone here, so that all else works on plain bytes.
- */
+ * The byte-level alphabet and SentencePiece's "▁" are decoded here, so that all other code works on
+ * plain bytes. */
 #include "text/vocab.h"
 
 #include "base/buf.h"
@@ -16,10 +16,12 @@
 #define TYPES "tokenizer.ggml.token_type"
 #define SCORES "tokenizer.ggml.scores"
 
-static const char lower_block[] = "\xe2\x96\x81"; /* U+2581, SentencePiece's written space */
+static const char lower_block[] = "\xe2\x96\x81"; /* U+2581, which SentencePiece writes for a
+                                                     space */
 
-/* The byte that a character of the byte-level alphabet stands for, or -1. Printable Latin-1 stands
- * for itself; the 68 other bytes, in order, are U+0100 and following. Source: GPT-2's encoder. */
+/* The byte that a character of the byte-level alphabet stands for, or -1. Printable Latin-1
+ * characters stand for themselves; the other 68 bytes are, in order, U+0100 and the following.
+ * Source: GPT-2's encoder. */
 static int byte_of_char(uint32_t cp)
 {
     if ((cp >= 33 && cp <= 126) || (cp >= 161 && cp <= 172) || (cp >= 174 && cp <= 255)) {
@@ -81,14 +83,14 @@ static int byte_of_text(struct qn_gguf_str s)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-/* Whether spaces are "▁" and bytes "<0xAB>". */
+/* Whether the vocabulary writes spaces as "▁" and bytes as "<0xAB>". */
 static bool writes_spaces(const struct qn_vocab *v)
 {
     return v->model == QN_VOCAB_SPM || v->model == QN_VOCAB_RAW || v->model == QN_VOCAB_UNIGRAM;
 }
 
-/* Undoes what RWKV's file does to bytes: "\t", "\n", "\r", "\xAB"; "\" before any other character.
- * Returns the bytes written to out, at most n. */
+/* Decodes RWKV's escapes: "\t", "\n", "\r", "\xAB", and "\" before any other character. Returns the
+ * number of bytes written to out, at most n. */
 static int unescape_python(const char *s, size_t n, char *out)
 {
     int len = 0;
@@ -108,7 +110,8 @@ static int unescape_python(const char *s, size_t n, char *out)
     return len;
 }
 
-/* Writes the bytes of a token to out and tells whether text can reach it through the index. */
+/* Writes the bytes of a token to out. Returns whether text can become this token, so that the index
+ * must contain it. */
 static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, char *out)
 {
     struct qn_token *t = &v->token[id];
@@ -117,7 +120,8 @@ static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, c
     int len = -1;
     bool found = false;
     if (special) {
-        /* Written as they are; whether they can also come out of merges is a matter of bytes. */
+        /* The written form is kept unchanged. The decoded bytes only tell whether merges can also
+         * produce this token. */
         len = v->model == QN_VOCAB_BPE ? qn_byte_level_decode(s.s, s.n, out) : (int)s.n;
         found =
             len >= 0 && (!writes_spaces(v) || memchr(s.s, ' ', s.n) == NULL) && (size_t)len == s.n;
@@ -126,7 +130,8 @@ static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, c
     } else if (v->model == QN_VOCAB_BPE) {
         len = qn_byte_level_decode(s.s, s.n, out);
         found = len > 0;
-        if (len < 0) { /* not in the alphabet: it can be generated, but text never becomes it */
+        if (len < 0) { /* not in the byte-level alphabet: the token can be generated, but text never
+                          becomes it */
             memcpy(out, s.s, s.n);
             len = (int)s.n;
         }
@@ -145,7 +150,8 @@ static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, c
             }
             t->kind = QN_TOKEN_BYTE;
         } else {
-            found = memchr(s.s, ' ', s.n) == NULL; /* a written space would be "▁" */
+            found = memchr(s.s, ' ', s.n) == NULL; /* a space that text can become would be written
+                                                      as "▁" */
             len = qn_unescape_spaces(s.s, s.n, out);
         }
     }
@@ -159,7 +165,7 @@ uint64_t qn_vocab_hash(const struct qn_vocab *v, const char *s, size_t n)
     return qn_hash_bytes(v->seed, s, n);
 }
 
-/* memcmp without a call for what most tokens are. */
+/* memcmp without a function call for the short lengths that most tokens have. */
 static inline bool same(const char *a, const char *b, size_t n)
 {
     uint64_t a8, b8, a8_end, b8_end;
@@ -180,7 +186,7 @@ static inline bool same(const char *a, const char *b, size_t n)
     return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
 }
 
-/* The slot of the token with these bytes, or the free one where it belongs. */
+/* The slot of the token with these bytes, or the free slot where it would be stored. */
 static struct qn_vocab_slot *slot_of(const struct qn_vocab *v, uint64_t hash, const char *s,
                                      size_t n)
 {
@@ -231,7 +237,7 @@ bool qn_vocab_words_apart(const struct qn_vocab *v)
     return true;
 }
 
-/* The kinds and, for SentencePiece, the scores. */
+/* Reads the kinds and, for SentencePiece, the scores. */
 static qn_err read_numbers(struct qn_vocab *v, const struct qn_gguf *g, struct qn_error *e)
 {
     enum qn_gguf_type item;
@@ -349,7 +355,8 @@ qn_err qn_vocab_init(struct qn_vocab *v, enum qn_vocab_model model, const struct
             v->longest = v->token[i].n;
         }
     }
-    /* Normal tokens first: of equal bytes, the first that is inserted wins. */
+    /* Normal tokens are inserted first, because of several tokens with equal bytes only the first
+     * is stored. */
     for (int32_t i = 0; i < v->n; i++) {
         uint8_t kind = v->token[i].kind;
         if (found[i] && (kind == QN_TOKEN_NORMAL || kind == QN_TOKEN_BYTE)) {

@@ -1,5 +1,5 @@
-/* What the parts of the tokenizer share: the tokens of a vocabulary, as bytes of text, and the way
- * from bytes back to a token. Not for callers of tokenizer.h. Immutable after loading. */
+/* Shared by the parts of the tokenizer: a vocabulary's tokens as bytes of text, and the lookup of a
+ * token by its bytes. Not for users of tokenizer.h. Immutable after loading. */
 #ifndef QN_TEXT_VOCAB_H
 #define QN_TEXT_VOCAB_H
 
@@ -14,13 +14,13 @@
 enum {
     QN_VOCAB_TOKENS_MAX = 4 * 1024 * 1024,
     QN_VOCAB_TOKEN_BYTES_MAX = 16384,
-    QN_VOCAB_BYTES_MAX = 256 * 1024 * 1024, /* of all tokens */
+    QN_VOCAB_BYTES_MAX = 256 * 1024 * 1024, /* bytes of all tokens together */
     QN_TOKEN_TEXT_MAX = 256 * 1024 * 1024   /* bytes of one text to tokenise */
 };
 
 enum qn_vocab_model {
-    QN_VOCAB_BPE, /* over bytes */
-    QN_VOCAB_RAW, /* BPE over characters, with spaces and bytes written as SentencePiece does */
+    QN_VOCAB_BPE, /* BPE over bytes */
+    QN_VOCAB_RAW, /* BPE over characters, with spaces and bytes written as in SentencePiece */
     QN_VOCAB_SPM,
     QN_VOCAB_WORDPIECE,
     QN_VOCAB_UNIGRAM,
@@ -39,13 +39,14 @@ enum qn_token_kind { /* tokenizer.ggml.token_type, numbered as in the file */
 enum { QN_TOKEN_END = 1, QN_TOKEN_LSTRIP = 2, QN_TOKEN_RSTRIP = 4 }; /* flags of a token */
 
 struct qn_token {
-    const char *s; /* its bytes in text; the written form of control and user-defined tokens */
+    const char *s; /* the bytes of text that it stands for; for control and user-defined tokens the
+                      written form */
     uint32_t n;
     uint8_t kind;  /* enum qn_token_kind */
     uint8_t flags; /* QN_TOKEN_* */
 };
 
-enum { QN_JOINED = 1 }; /* joining the symbols of this token's text gives this token */
+enum { QN_JOINED = 1 }; /* the merges of this token's text end with this token */
 
 struct qn_vocab_slot {
     uint32_t tag; /* the upper half of the hash */
@@ -56,42 +57,44 @@ struct qn_vocab {
     enum qn_vocab_model model;
     int32_t n;
     struct qn_token *token;  /* [n] */
-    float *score;            /* [n] for SentencePiece's two, else NULL */
-    _Atomic uint8_t *joined; /* [n] QN_JOINED where that is known: the one thing found out later */
-    char *bytes;             /* what the tokens point into */
+    float *score;            /* [n] for SPM and unigram vocabularies, else NULL */
+    _Atomic uint8_t *joined; /* [n] QN_JOINED once that is known; the only field that is written
+                                after loading */
+    char *bytes;             /* storage of all tokens' bytes */
     uint64_t seed;
-    struct qn_vocab_slot *slot; /* [mask + 1], tokens that text may become, and control tokens */
+    struct qn_vocab_slot *slot; /* [mask + 1] index of control tokens and of the tokens that text
+                                   can become */
     size_t mask;
     uint32_t longest;      /* bytes of the longest token */
     int32_t ascii_id[128]; /* the token that text of one ASCII character becomes; -1: none */
     int32_t byte_id[256];  /* the token that stands for one byte; -1: none */
 };
 
-/* Reads tokens, token_type and (SentencePiece, unigram) scores. */
+/* Reads the tokens, their kinds (token_type) and, for SentencePiece and unigram, their scores. */
 qn_err qn_vocab_init(struct qn_vocab *v, enum qn_vocab_model model, const struct qn_gguf *g,
                      struct qn_error *e);
 void qn_vocab_deinit(struct qn_vocab *v);
 
-/* The token with these bytes, of any kind; -1: none. Where a normal and a special token have the
- * same bytes, the normal one. */
+/* The token of any kind with these bytes; -1: none. If a normal and a special token have the same
+ * bytes, the normal one. */
 int32_t qn_vocab_find(const struct qn_vocab *v, const char *s, size_t n);
 
-/* The same, but never a control, unknown or byte token: what plain text may become. */
+/* The same without control, unknown and byte tokens: the token that plain text can become. */
 int32_t qn_vocab_find_text(const struct qn_vocab *v, const char *s, size_t n);
 
-/* qn_vocab_find_text for n > 0 bytes of which the hash is known. */
+/* qn_vocab_find_text for n > 0 bytes whose hash is known. */
 uint64_t qn_vocab_hash(const struct qn_vocab *v, const char *s, size_t n);
 int32_t qn_vocab_find_hashed(const struct qn_vocab *v, uint64_t hash, const char *s, size_t n);
 
-/* Whether no token that text may become has a space behind another character: then no word reaches
- * into the next, and words can be tokenised one by one. */
+/* Whether no token that text can become contains a space after another character. Then no token
+ * spans two words, and words can be tokenised separately. */
 bool qn_vocab_words_apart(const struct qn_vocab *v);
 
-/* Undoes GPT-2's byte-level alphabet: each character of s stands for one byte. Returns the number
- * of bytes written to out (room for n), or -1 when a character is not in the alphabet. */
+/* Decodes GPT-2's byte-level alphabet, in which each character stands for one byte. Returns the
+ * number of bytes written to out (of capacity n), or -1 when a character is not in the alphabet. */
 int qn_byte_level_decode(const char *s, size_t n, char *out);
 
-/* Undoes SentencePiece's "▁": returns the bytes written to out, at most n. */
+/* Decodes SentencePiece's "▁" to spaces; returns the number of bytes written to out, at most n. */
 int qn_unescape_spaces(const char *s, size_t n, char *out);
 
 #endif

@@ -8,19 +8,19 @@
 #include <string.h>
 
 enum {
-    RECENT = 16384,          /* words that are remembered, a power of two */
-    RECENT_FROM = 32 * 1024, /* bytes of text from which on that pays */
+    RECENT = 16384,          /* number of cached words, a power of two */
+    RECENT_FROM = 32 * 1024, /* length of a text in bytes from which on the cache is worthwhile */
     RECENT_BYTES = 26,
     RECENT_IDS = 7
 };
 
 struct qn_recent {
     struct {
-        uint32_t tag; /* of the hash */
+        uint32_t tag; /* part of the word's hash */
         uint8_t n, ids;
         char s[RECENT_BYTES];
         int32_t id[RECENT_IDS];
-    } word[RECENT]; /* n 0: none */
+    } word[RECENT]; /* n 0: the entry is empty */
 };
 
 void qn_tokenizing_start(struct qn_tokenizing *z, size_t len)
@@ -83,7 +83,7 @@ void qn_recent_keep(struct qn_tokenizing *z, uint64_t hash, const char *s, size_
     memcpy(z->recent->word[at].id, z->out->v + before, ids * sizeof z->out->v[0]);
 }
 
-/* The word as symbols, joined as far as they go. */
+/* Splits the word into symbols and joins them as far as possible. */
 static qn_err join(struct qn_tokenizing *z, const struct qn_word_way *way, const char *s, size_t n,
                    struct qn_error *e)
 {
@@ -144,7 +144,7 @@ qn_err qn_word_tokens(struct qn_tokenizing *z, const struct qn_word_way *way, co
         return err;
     }
     if (whole >= 0 && z->merge.sym[0].next == n) {
-        /* The same on whichever thread finds it out. */
+        /* Every thread would store the same value, so the order does not matter. */
         atomic_store_explicit(&v->joined[whole], QN_JOINED, memory_order_relaxed);
     }
     size_t before = z->out->n;

@@ -1,8 +1,8 @@
-/* BERT's WordPiece: text is cleaned, lower-cased and cut at white space and punctuation, then each
- * word is covered by the longest tokens from the left, or becomes the unknown token as a whole.
- * A GGUF file writes "▁word" for the beginning of a word and "rest" for "##rest"; vocab.c makes
- * that " word". Owns utf8proc. Source: google-research/bert tokenization, Hugging Face
- * BertNormalizer. */
+/* BERT's WordPiece: text is cleaned, converted to lower case and split at white space and
+ * punctuation. Each word is then covered from the left by the longest matching tokens, or becomes
+ * the unknown token as a whole. A GGUF file writes "▁word" for the beginning of a word and "rest"
+ * for "##rest"; vocab.c decodes the former to " word". The only file of this room that includes
+ * utf8proc. Source: google-research/bert tokenization, Hugging Face BertNormalizer. */
 #include "text/pieces.h"
 
 #include "base/buf.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    WORD_CHARS_MAX = 100, /* longer words are unknown, as in BERT */
+    WORD_CHARS_MAX = 100, /* longer words become the unknown token, as in BERT */
     DECOMPOSED_MAX = 32   /* code points of one decomposed character; Unicode has at most 4 */
 };
 
@@ -46,12 +46,12 @@ static bool is_chinese(uint32_t cp)
 static bool is_punctuation(uint32_t cp, utf8proc_category_t category)
 {
     if (cp < 0x7f && (category >= UTF8PROC_CATEGORY_SM && category <= UTF8PROC_CATEGORY_SO)) {
-        return true; /* BERT counts every ASCII symbol as punctuation */
+        return true; /* BERT treats every ASCII symbol as punctuation */
     }
     return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
 }
 
-/* The word under construction: a space and its characters. */
+/* The current word: a space and its characters. */
 struct word {
     char s[1 + 4 * (WORD_CHARS_MAX + 1)];
     size_t n;
@@ -102,7 +102,7 @@ static qn_err character(const struct qn_wordpiece *wp, struct qn_tokenizing *z, 
         (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP)) {
         return finish(w, z, e);
     }
-    /* Clean-up: control, format, private and unassigned characters are dropped. */
+    /* Clean-up: drops control, format, private-use and unassigned characters. */
     if (cp == 0 || cp == 0xfffd || category == UTF8PROC_CATEGORY_CN ||
         (category >= UTF8PROC_CATEGORY_CC && category <= UTF8PROC_CATEGORY_CO)) {
         return QN_OK;
@@ -131,7 +131,7 @@ qn_err qn_wordpiece_text(const struct qn_wordpiece *wp, struct qn_tokenizing *z,
             int boundary = 0;
             n = utf8proc_decompose_char((utf8proc_int32_t)cp, parts, DECOMPOSED_MAX,
                                         UTF8PROC_DECOMPOSE | UTF8PROC_STABLE, &boundary);
-            if (n < 1 || n > DECOMPOSED_MAX) { /* a character that this library refuses */
+            if (n < 1 || n > DECOMPOSED_MAX) { /* utf8proc cannot decompose this character */
                 parts[0] = (utf8proc_int32_t)cp;
                 n = 1;
             }

@@ -1,5 +1,6 @@
-/* The word rules of cut.h. A rule is a regular expression of alternatives; here each is a scan
- * forward, and where the expression would step back the place is known from the way there. */
+/* The word rules of cut.h. A rule is a regular expression of alternatives. Each alternative is
+ * implemented as a forward scan; positions to which the regular expression would backtrack are
+ * remembered during the scan. */
 #include "text/cut.h"
 
 #include <string.h>
@@ -9,8 +10,9 @@ typedef const unsigned char *at;
 struct scan {
     const struct qn_word_rule *r;
     at end;
-    at white_end, line_end; /* of the white space scanned last: where it ends, and after its last
-                             * line break (NULL: none); a run is scanned once, however it is cut */
+    at white_end, line_end; /* of the white space run scanned last: its end, and the end of its last
+                               line break (NULL: none). Each run is scanned once, however it is
+                               split. */
 };
 
 static inline bool in(uint32_t set, enum qn_unicode_class class)
@@ -18,7 +20,8 @@ static inline bool in(uint32_t set, enum qn_unicode_class class)
     return (set >> class & 1u) != 0;
 }
 
-/* The class at s and its bytes; the end of the text is a class of its own, of 0 bytes. */
+/* The class of the character at s and its length in bytes; QN_CH_END with length 0 at the end of
+ * the text. */
 static inline enum qn_unicode_class class_at(at s, at end, unsigned *n)
 {
     if (s == end) {
@@ -51,7 +54,7 @@ static at run_max(at s, at end, uint32_t set, unsigned max)
     return s;
 }
 
-/* The end of an English contraction that begins at s, or s. */
+/* The end of an English contraction at s; s if there is none. */
 static at contraction(at s, at end, bool capitals)
 {
     unsigned char fold = capitals ? 0x20 : 0;
@@ -79,21 +82,21 @@ static at han_run(at s, at end)
     return s;
 }
 
-/* As class_at, but where Han stands apart a Han letter is none. */
+/* Like class_at, but Han characters are not letters if the rule matches Han separately. */
 static enum qn_unicode_class cased_at(const struct scan *z, at s, unsigned *n)
 {
     enum qn_unicode_class c = class_at(s, z->end, n);
     return z->r->han_apart && *n > 2 && is_han(qn_unicode_at(s, n)) ? QN_CH_OTHER : c;
 }
 
-/* One word of a cased rule at s, without its prefix; s: none. first: only what the expression's
- * first alternative matches, which needs a character that may be small. */
+/* The end of one word of a cased rule at s, without its prefix; s: no match. first: match only the
+ * expression's first alternative, which needs at least one character that is not a capital. */
 static at cased(const struct scan *z, at s, bool first)
 {
     enum { EITHER = 1 << QN_CH_MODIFIER | 1 << QN_CH_LETTER | QN_CHS_MARK };
     enum { CAPITAL = EITHER | 1 << QN_CH_UPPER | 1 << QN_CH_TITLE };
     enum { SMALL = EITHER | 1 << QN_CH_LOWER };
-    at last = NULL; /* the end of the last character that is in both sets */
+    at last = NULL; /* end of the last character that belongs to both sets */
     enum qn_unicode_class c;
     unsigned n;
     at from = s;
@@ -131,7 +134,8 @@ static at cased_word(const struct scan *z, at s, enum qn_unicode_class c, unsign
     return e != s && z->r->contraction == QN_CONTRACTION_SUFFIX ? contraction(e, z->end, true) : e;
 }
 
-/* Letters with marks, and one space before each letter that follows. s is behind the first. */
+/* The end of letters with marks, with at most one space before each further letter. s is after the
+ * first letter. */
 static at phrase(at s, at end)
 {
     for (unsigned n, m;;) {
@@ -195,7 +199,7 @@ static at letters(const struct scan *z, at s, enum qn_unicode_class c, unsigned 
     return s;
 }
 
-/* White space at s; at least one character of it is there. */
+/* The end of the white space piece at s, which must be white space. */
 static at white(struct scan *z, at s)
 {
     const struct qn_word_rule *r = z->r;
@@ -218,7 +222,8 @@ static at white(struct scan *z, at s)
     }
     unsigned n;
     if (r->space == QN_SPACE_CASCADE) {
-        /* The greatest power of two whose run leaves white space, or nothing, behind it. */
+        /* The greatest power of two of white space characters after which more white space, or the
+         * end of the text, follows. */
         at stop = s;
         size_t count = 0;
         while (stop < z->white_end && count < 513) {
@@ -236,7 +241,8 @@ static at white(struct scan *z, at s)
     if (z->white_end == z->end) {
         return z->end;
     }
-    /* All but the last character, which belongs to what follows; or the only one. */
+    /* All but the last character, which belongs to the next piece; if there is only one character,
+     * that one. */
     at last = z->white_end - 1;
     while ((*last & 0xc0) == 0x80) {
         last--;
@@ -244,7 +250,7 @@ static at white(struct scan *z, at s)
     return last > s ? last : z->white_end;
 }
 
-/* The end of the piece that begins at s, or s where no alternative matches. */
+/* The end of the piece that begins at s; s if no alternative matches. */
 static at match(struct scan *z, at s)
 {
     const struct qn_word_rule *r = z->r;
