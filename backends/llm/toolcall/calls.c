@@ -1,4 +1,4 @@
-/* See calls.h: the stream, its marks, and what forms are made of. */
+/* See calls.h: the stream, the recognition of marks, and the functions that the forms share. */
 #include "llm/toolcall/calls_parse.h"
 
 #include "base/str.h"
@@ -10,14 +10,14 @@
 
 #define NO_MARK SIZE_MAX
 
-/* ---- Beginning ---- */
+/* ---- Construction ---- */
 
 static void add_openers(struct qn_parse *p, const struct qn_opener *o)
 {
     for (; o && o->text; o++) {
         assert(p->n_openers < QN_PARSE_OPENERS_MAX);
         p->openers[p->n_openers++] = o;
-        /* An empty mark stands before anything. */
+        /* An empty mark matches before any byte. */
         for (int c = 0; c < 256; c++) {
             bool first = !o->text[0] || (unsigned char)o->text[0] == c;
             p->text_first[c] |= first;
@@ -75,9 +75,10 @@ void qn_parse_free(struct qn_parse *p)
     free(p);
 }
 
-/* ---- Passing on ---- */
+/* ---- Output ---- */
 
-/* in[from, to) as text or reasoning; leading white space that belongs to a mark is left out. */
+/* Passes in[from, to) on as text or reasoning, without leading white space that belongs to a
+ * mark. */
 static void pass(struct qn_parse *p, bool reasoning, size_t from, size_t to)
 {
     while (p->skip_space && from < to && qn_parse_is_space(p->in.data[from]))
@@ -90,7 +91,7 @@ static void pass(struct qn_parse *p, bool reasoning, size_t from, size_t to)
                  p->base + from);
 }
 
-/* Where in[from, to) ends without the white space at its end. */
+/* The end of in[from, to) without trailing white space. */
 static size_t trimmed(const struct qn_parse *p, size_t from, size_t to)
 {
     while (to > from && qn_parse_is_space(p->in.data[to - 1]))
@@ -119,7 +120,7 @@ enum qn_word qn_parse_word(struct qn_parse *p, const char *word)
     return w;
 }
 
-/* The opener that stands at in[i]; the longest counts. */
+/* Finds the opener at in[i]; the longest match is chosen. */
 static enum qn_word find_opener(const struct qn_parse *p, size_t i, bool fresh, bool through,
                                 const struct qn_opener **found)
 {
@@ -149,7 +150,8 @@ static void to_text(struct qn_parse *p)
     p->fresh = true;
 }
 
-/* The mark at in[i]; white space before it, from sent, goes with it. */
+/* Begins the calls whose opener is at in[i]. The white space between `sent` and the opener belongs
+ * to it. */
 static void open_at(struct qn_parse *p, const struct qn_opener *o, size_t i)
 {
     p->pos = i + (o->flags & QN_OPEN_KEEP ? 0 : strlen(o->text));
@@ -185,7 +187,7 @@ static void think_at(struct qn_parse *p, size_t i)
     p->skip_space = !p->c.reasoning_in_text;
 }
 
-/* ---- The three states. Each returns true when it came to another one. ---- */
+/* ---- The three states. Each function returns true when the state has changed. ---- */
 
 static bool in_text(struct qn_parse *p)
 {
@@ -202,7 +204,8 @@ static bool in_text(struct qn_parse *p)
             thinks = qn_parse_peek(p, i, think->open);
         const struct qn_opener *o = NULL;
         enum qn_word opens = find_opener(p, i, fresh, false, &o);
-        /* An empty mark waits until it is sure that nothing longer comes, and for a first word. */
+        /* An empty mark matches only when no longer mark can match and the byte is not white
+         * space. */
         if (opens == QN_WORD_YES && !o->text[0] && qn_parse_is_space(p->in.data[i]))
             opens = QN_WORD_NO;
         if (thinks == QN_WORD_MORE || opens == QN_WORD_MORE)
@@ -266,7 +269,7 @@ static bool in_reasoning(struct qn_parse *p)
 
 static void flush_arguments(struct qn_parse *p, bool all);
 
-/* The form gave up at pos. */
+/* Handles a syntax error of the form at pos. */
 static void broken(struct qn_parse *p)
 {
     if (p->committed) {
@@ -285,7 +288,7 @@ static void broken(struct qn_parse *p)
     p->sent = p->pos;
 }
 
-/* Phase after phase of the form, as far as the bytes reach. */
+/* Runs the form's phases as far as the received bytes allow. */
 static enum qn_step read_calls(struct qn_parse *p)
 {
     enum qn_step step = QN_STEP_NEXT;
@@ -335,7 +338,8 @@ static void send_call(struct qn_parse *p, size_t n, bool first)
     qn_buf_drop(&p->args, n);
 }
 
-/* What has come of the arguments, but for half a character. */
+/* Sends the received arguments; unless `all` is true, an incomplete UTF-8 character is held
+ * back. */
 static void flush_arguments(struct qn_parse *p, bool all)
 {
     size_t n = all ? p->args.len : qn_utf8_whole(qn_buf_cstr(&p->args), p->args.len);
@@ -409,7 +413,7 @@ void qn_parse_called(struct qn_parse *p)
     p->over = p->c.single_call;
 }
 
-/* ---- Pieces that forms share ---- */
+/* ---- Functions that the forms share ---- */
 
 enum qn_step qn_parse_go(struct qn_parse *p, int phase)
 {
@@ -480,7 +484,7 @@ void qn_parse_quote(struct qn_buf *out, const char *s, size_t n)
 
 /* ---- The stream ---- */
 
-/* Forgets what has been passed on, and cannot become text any more. */
+/* Drops the input bytes that have been passed on and cannot become text any more. */
 static void compact(struct qn_parse *p)
 {
     size_t n = p->mark < p->sent ? p->mark : p->sent;

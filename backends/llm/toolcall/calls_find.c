@@ -1,5 +1,5 @@
-/* See calls.h: which rows of calls_table.c a model's template names, and what the rows say of
- * marks. */
+/* See calls.h: finds the rows of calls_table.c and calls_thinking.c that fit a model's template,
+ * and answers questions about their marks. */
 #include "llm/toolcall/calls_parse.h"
 
 #include <string.h>
@@ -100,7 +100,8 @@ bool qn_syntax_ending(const struct qn_syntax *s, bool free, struct qn_buf *out)
     const struct qn_thinking *t = s->think;
     if (!t)
         return false;
-    bool token = !t->open || t->anywhere; /* a mark that stands alone, where others have a line */
+    bool token = !t->open || t->anywhere; /* the mark is a single token; other families write their
+                                             mark on a line of its own */
     qn_buf_fmt(out, "%s%s%s%s%s", token ? "" : "\n", t->close, token ? "" : "\n\n",
                t->then ? t->then : "", t->answer && free ? t->answer : "");
     return true;

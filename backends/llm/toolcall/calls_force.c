@@ -1,5 +1,5 @@
-/* See calls_force.h. The grammar's rules: root, call, c<i> for tool i, its schemas as rules of
- * constrain.h. */
+/* See calls_force.h. The grammar has the rules root, lead, text, calls, call, c<i> for tool i, and
+ * the tools' schemas as rules of constrain.h. */
 #include "llm/toolcall/calls_force_private.h"
 
 #include "base/log.h"
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS_MAX = 16 }; /* calls of an answer that has to make some */
+enum { CALLS_MAX = 16 }; /* maximum number of calls of a reply that must contain calls */
 
-/* ---- The family's texts ---- */
+/* ---- The family's syntax ---- */
 
 const char *qn_writing_open(const struct qn_opener *o)
 {
@@ -41,7 +41,7 @@ static struct qn_writing writing_of(const struct qn_syntax *s)
 
 /* ---- Parts of the grammar ---- */
 
-/* A text of the arena's; "" when there is no more room. */
+/* A formatted text in the arena; "" when the arena is full. */
 __attribute__((format(printf, 2, 3))) const char *qn_writer_text(struct qn_writer *w,
                                                                  const char *fmt, ...)
 {
@@ -67,8 +67,8 @@ void qn_writer_quote(struct qn_writer *w, struct qn_buf *out, const char *text)
     }
 }
 
-/* A rule of constrain.h; its name is lent by the arena. "": the rules are too many, no more of them
- * are kept. */
+/* Adds a rule of constrain.h and returns its name, borrowed from the arena. "" when the rules
+ * exceed the limit; no more rules are then stored. */
 const char *qn_writer_rule(struct qn_writer *w, enum qn_constrain_kind kind, const char *text)
 {
     w->bytes += strlen(text) + 1;
@@ -104,7 +104,7 @@ static void write_tool(struct qn_writer *w, size_t tool)
     qn_buf_char(&w->g, '\n');
 }
 
-/* The rule calls. only: the number of the one tool, -1: any. */
+/* Writes the rule `calls`. only: the index of the only tool that may be called, -1: any tool. */
 static void write_calls(struct qn_writer *w, int only, bool single)
 {
     size_t n = qn_tools_count(w->f->tools);
@@ -130,7 +130,8 @@ static void write_calls(struct qn_writer *w, int only, bool single)
     qn_buf_char(&w->g, '\n');
 }
 
-/* The rule lead: what may come before. Reasoning that the prompt has begun is over by then. */
+/* Writes the rule `lead`: what may precede. Reasoning that the prompt has begun has already ended
+ * when the constraint begins. */
 static void write_lead(struct qn_writer *w)
 {
     const char *open, *close;
@@ -141,7 +142,7 @@ static void write_lead(struct qn_writer *w)
         return;
     }
     bool tags = qn_syntax_tags(&w->f->syntax, &open, &close);
-    if (!tags && think->open) { /* in words: nothing tells where they begin */
+    if (!tags && think->open) { /* the marks are sentences, which cannot be told from text */
         qn_buf_str(&w->g, "\"\"\n");
         return;
     }
@@ -193,19 +194,20 @@ static void writer_deinit(struct qn_writer *w)
     free(w->rules);
 }
 
-/* In front of a harmony answer that is to be JSON. */
+/* The header before a harmony reply that must be JSON; NULL for other families. */
 static const char *answer_header(const struct qn_syntax *s)
 {
     return s->think && !s->think->open ? "<|channel|>final <|constrain|>json<|message|>" : NULL;
 }
 
 enum what {
-    CALLS = 1,  /* calls may come */
-    ANSWER = 2, /* JSON by the schema */
-    TEXT = 4    /* any text, then perhaps calls */
+    CALLS = 1,  /* calls are allowed */
+    ANSWER = 2, /* JSON that conforms to the schema is allowed */
+    TEXT = 4    /* any text is allowed, followed by optional calls */
 };
 
-/* Text in which the mark of a call does not occur ends it or is followed by calls. */
+/* Writes the rule `text`: text in which the mark of a call does not occur. It ends the reply or is
+ * followed by calls. */
 static void write_text(struct qn_writer *w)
 {
     const char *mark = w->w.begin[0] ? w->w.begin : w->w.before;
@@ -248,7 +250,7 @@ static bool any_strict(const struct qn_tools *tools)
     return false;
 }
 
-/* The mark that begins its calls cannot be mistaken for text. */
+/* Whether the mark that begins calls cannot be mistaken for text. */
 static bool has_mark(const struct qn_syntax *s)
 {
     struct qn_writing w = writing_of(s);
@@ -278,7 +280,7 @@ qn_err qn_force(struct qn_constrainer *c, const struct qn_job *job, const struct
     } else if (tools && !job->constrain.grammar && any_strict(f->tools) && has_mark(&f->syntax)) {
         what = CALLS | TEXT;
     }
-    /* A schema alone needs no grammar of ours around it. */
+    /* A schema alone needs no grammar around it. */
     if (!what || (what == ANSWER && !answer_header(&f->syntax) &&
                   (!f->syntax.think || !f->may_think) && !f->thinking))
         return qn_constraint_of_job(c, &job->constrain, out, e);

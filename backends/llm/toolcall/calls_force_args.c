@@ -1,6 +1,5 @@
-/* See calls_force.h. The arguments of a call: one JSON object, or one by one in the family's
- * syntax.
- */
+/* See calls_force.h. The arguments of a call: as one JSON object, or as separate parameters in the
+ * family's syntax. */
 #include "llm/toolcall/calls_force_private.h"
 
 #include "base/str.h"
@@ -23,7 +22,7 @@ static void put_member(struct qn_writer *w, struct qn_jw *jw, const char *key,
     qn_buf_deinit(&value);
 }
 
-/* A parameter's schema with the definitions that it may refer to. */
+/* The rule for one parameter's schema, including the definitions that the schema may refer to. */
 static const char *schema_rule(struct qn_writer *w, const struct qn_jref *root,
                                const struct qn_jref *schema)
 {
@@ -38,7 +37,8 @@ static const char *schema_rule(struct qn_writer *w, const struct qn_jref *root,
     for (bool more = qn_json_first(schema, &member); more; more = qn_json_next(&member)) {
         put_member(w, &jw, member.key, &member);
     }
-    /* Not every parameter carries them all: there may be a hundred parameters. */
+    /* The definitions are copied only where they are used, because there may be a hundred
+     * parameters. */
     bool refers = strstr(qn_buf_cstr(&text), "\"$ref\"") != NULL;
     for (size_t i = 0; i < 2 && refers && root != schema; i++) {
         struct qn_jref d = qn_json_get(root, definitions[i]);
@@ -53,8 +53,9 @@ static const char *schema_rule(struct qn_writer *w, const struct qn_jref *root,
     return name;
 }
 
-/* A parameter that may be a string among others: other values as JSON, strings as they are, but for
- * what would be read as another value. end: what follows. */
+/* The rules for a parameter that may be a string or another type: other types as JSON, strings
+ * unquoted, except texts that would be parsed as another type. end: the text that follows the
+ * value. */
 static void mixed_rules(struct qn_writer *w, const struct qn_jref *root,
                         const struct qn_jref *schema, unsigned types, const char *end)
 {
@@ -102,7 +103,8 @@ static void mixed_rules(struct qn_writer *w, const struct qn_jref *root,
         qn_buf_fmt(&w->g, " ( %s | %s )", names[1], names[0]);
 }
 
-/* The schema of a tool's whole arguments, which are an object whatever it says. */
+/* The rule for the schema of a tool's whole arguments, which must be an object regardless of the
+ * schema's "type". */
 const char *qn_writer_arguments(struct qn_writer *w, size_t tool)
 {
     struct qn_jref root = qn_tools_parameters(w->f->tools, tool), member;
@@ -131,10 +133,10 @@ const char *qn_writer_arguments(struct qn_writer *w, size_t tool)
     return name;
 }
 
-/* ---- Arguments that are no JSON object ---- */
+/* ---- Arguments that are not a JSON object ---- */
 
-/* A string as it stands between marks, of which `end` is the second: what its schema enumerates, or
- * any text. */
+/* Writes the expression for an unquoted string that is followed by the mark `end`: one of the
+ * values that the schema lists, or any text. */
 static void bare_string(struct qn_writer *w, const struct qn_jref *schema, const char *end)
 {
     struct qn_jref values = qn_json_get(schema, "enum"), only = qn_json_get(schema, "const"), v;
@@ -174,7 +176,7 @@ static void tag_parameter(struct qn_writer *w, const struct qn_jref *root,
     qn_writer_quote(w, &w->g, qn_writer_text(w, "%s\n", end));
 }
 
-/* Gemma's own way of writing values; what is in containers is free. */
+/* Writes a value in Gemma's syntax; the contents of objects and arrays are unconstrained. */
 static void gemma_value(struct qn_writer *w, const struct qn_jref *root,
                         const struct qn_jref *schema, unsigned types)
 {
@@ -223,7 +225,7 @@ static bool required(const struct qn_jref *root, const char *key)
     return false;
 }
 
-/* Parameter k of tool i as a rule p<i>-<k>. */
+/* Writes the rule p<i>-<k> for parameter k of tool i. */
 static void parameter(struct qn_writer *w, size_t tool, const struct qn_jref *root,
                       const struct qn_jref *schema, size_t k)
 {
@@ -236,8 +238,8 @@ static void parameter(struct qn_writer *w, size_t tool, const struct qn_jref *ro
     qn_buf_char(&w->g, '\n');
 }
 
-/* What the arguments' schema asks for beyond each parameter's own: it cannot be held where they are
- * written one by one. NULL: nothing. */
+/* The first keyword of the arguments' schema that concerns more than a single parameter and
+ * therefore cannot be guaranteed when parameters are written separately. NULL: none. */
 static const char *unheld_word(const struct qn_jref *root, size_t must, size_t n)
 {
     static const char *const words[] = {"$ref",
@@ -272,13 +274,13 @@ static const char *unheld_word(const struct qn_jref *root, size_t must, size_t n
     return NULL;
 }
 
-/* The name can stand between marks. */
+/* Whether the name can be written between marks. */
 static bool writable(const char *name)
 {
     return name[0] && !strpbrk(name, "\n\r<>\"");
 }
 
-/* Notes what a strict tool cannot be held to. */
+/* Records the property of a strict tool's schema that this syntax cannot guarantee. */
 static void check_strict(struct qn_writer *w, size_t tool, const struct qn_jref *root, size_t must,
                          size_t n, bool left_out)
 {
@@ -287,8 +289,8 @@ static void check_strict(struct qn_writer *w, size_t tool, const struct qn_jref 
         snprintf(w->unheld, sizeof w->unheld, "%.60s: %s", qn_tools_name(w->f->tools, tool), word);
 }
 
-/* Arguments one by one as the rule a<i>: those that are required, then the others, in their order.
- */
+/* Writes the rule a<i>: the parameters one by one, first the required and then the optional ones,
+ * each group in the schema's order. */
 void qn_writer_parameters(struct qn_writer *w, size_t tool)
 {
     struct qn_jref root = qn_tools_parameters(w->f->tools, tool),
@@ -314,7 +316,7 @@ void qn_writer_parameters(struct qn_writer *w, size_t tool)
     for (bool more = n && qn_json_first(&all, &it); more && !w->full; more = qn_json_next(&it), i++)
         if (writable(it.key))
             parameter(w, tool, &root, &it, i);
-    /* t<i>-<k>: the optional ones from k on, each behind a comma. */
+    /* Rule t<i>-<k>: the optional parameters from k on, each preceded by a comma. */
     for (k = must; k < n; k++) {
         qn_buf_fmt(&w->g, "t%zu-%zu ::= (", tool, k);
         qn_writer_quote(w, &w->g, comma);
@@ -331,7 +333,8 @@ void qn_writer_parameters(struct qn_writer *w, size_t tool)
     }
     if (must && must < n)
         qn_buf_fmt(&w->g, " t%zu-%zu", tool, must);
-    for (k = must; !must && k < n; k++) { /* the first of them has no comma */
+    for (k = must; !must && k < n; k++) { /* without required parameters, the first optional one has
+                                             no comma */
         qn_buf_fmt(&w->g, " | p%zu-%zu", tool, order[k]);
         if (k + 1 < n)
             qn_buf_fmt(&w->g, " t%zu-%zu", tool, k + 1);

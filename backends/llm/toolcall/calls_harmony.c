@@ -10,7 +10,7 @@ enum phase { HEADER, ARGUMENTS };
 
 static const char message[] = "<|message|>", channel[] = "<|channel|>", functions[] = "functions.";
 
-/* The word behind `mark` in the header, into out; false: there is none. */
+/* Stores the word after `mark` in the header; false: there is none. */
 static bool word_behind(const char *header, const char *mark, struct qn_buf *out)
 {
     const char *at = strstr(header, mark);
@@ -22,7 +22,7 @@ static bool word_behind(const char *header, const char *mark, struct qn_buf *out
     return out->len > 0;
 }
 
-/* The header in p->value is complete. */
+/* Evaluates the complete header, which is in p->value. */
 static enum qn_step begin_message(struct qn_parse *p)
 {
     const char *header = qn_buf_cstr(&p->value);

@@ -1,6 +1,6 @@
-/* OpenAI's harmony: an answer is messages, each with a header that says its channel and whom it is
- * for. <|channel|>analysis<|message|> begins reasoning, other channels text, and a header with
- * to=functions.f a call of f. */
+/* OpenAI's harmony syntax: the output is a sequence of messages, each with a header that names its
+ * channel and recipient. <|channel|>analysis<|message|> begins reasoning, other channels text, and
+ * a header with to=functions.f a call of f. */
 #ifndef QN_LLM_TOOLCALL_CALLS_HARMONY_H
 #define QN_LLM_TOOLCALL_CALLS_HARMONY_H
 

@@ -1,5 +1,6 @@
-/* See calls_json.h. Names of members differ between families, and nothing else does, so all of them
- * are known everywhere. Arguments before the name are kept in p->key until it comes. */
+/* See calls_json.h. Families differ only in the names of the members, so all these names are
+ * accepted for every family. Arguments that precede the name are stored in p->key until the name
+ * arrives. */
 #include "llm/toolcall/calls_json.h"
 
 #include "base/str.h"
@@ -9,13 +10,13 @@
 
 enum phase {
     BLOCK,  /* the first byte of the calls */
-    ITEM,   /* of a list: an object or ] */
-    MEMBER, /* of an object: a key or } */
-    KEY,    /* within one */
+    ITEM,   /* in a list: an object or ] */
+    MEMBER, /* in an object: a key or } */
+    KEY,    /* within a key */
     COLON,
-    VALUE,  /* its first byte */
-    STREAM, /* arguments that can be sent */
-    KEEP,   /* a value that is looked at when it is complete */
+    VALUE,  /* the first byte of a member's value */
+    STREAM, /* arguments that can be sent immediately */
+    KEEP,   /* a value that is evaluated when it is complete */
     NEXT,   /* after a member */
     AFTER,  /* after an object */
     CLOSE
@@ -25,8 +26,8 @@ enum meaning { NAME, ARGUMENTS, FUNCTION, ID, NOTHING };
 
 struct state {
     enum meaning what; /* the member that is being read */
-    int nest;          /* objects that are open within the call's */
-    bool list;         /* calls stand in a list */
+    int nest;          /* number of open objects within the call's object */
+    bool list;         /* the calls are items of a list */
 };
 
 static struct state *state_of(struct qn_parse *p)
@@ -54,7 +55,7 @@ static enum meaning meaning_of(const char *key)
     return NOTHING;
 }
 
-/* Arguments that came as JSON in a string: an object, or nothing. */
+/* Whether arguments that were written as a JSON string contain an object or nothing. */
 static bool is_object_or_empty(const struct qn_buf *text)
 {
     if (text->len == 0)
@@ -69,7 +70,7 @@ static bool is_object_or_empty(const struct qn_buf *text)
     return step == QN_SCAN_DONE && strspn(text->data + i, " \t\r\n") == text->len - i;
 }
 
-/* Arguments in p->value, which are kept until the name has come. */
+/* Evaluates the arguments in p->value and stores them in p->key until the name is known. */
 static bool take_arguments(struct qn_parse *p)
 {
     const char *s = qn_buf_cstr(&p->value);
@@ -81,7 +82,7 @@ static bool take_arguments(struct qn_parse *p)
     return *s == '"' && qn_parse_unquote(&p->value, &p->key) && is_object_or_empty(&p->key);
 }
 
-/* A whole value in p->value. */
+/* Evaluates the complete value in p->value. */
 static bool take_value(struct qn_parse *p, enum meaning what)
 {
     const char *s = qn_buf_cstr(&p->value);
@@ -111,7 +112,7 @@ static bool object_ended(struct qn_parse *p)
     return true;
 }
 
-/* A value at pos into p->value; DONE when it is complete. */
+/* Copies a value at pos to p->value; DONE when it is complete. */
 static enum qn_step keep_value(struct qn_parse *p)
 {
     while (p->pos < p->in.len) {
@@ -142,7 +143,7 @@ static enum qn_step begin_object(struct qn_parse *p)
     return qn_parse_skip(p, 1, MEMBER);
 }
 
-/* What stands behind the opener: a list or an object, perhaps in a fence. */
+/* Reads what follows the opener: a list or an object, possibly within a code fence. */
 static enum qn_step read_block(struct qn_parse *p, int c)
 {
     if (c == '{')
@@ -187,7 +188,8 @@ static enum qn_step read_key(struct qn_parse *p, int c)
     qn_buf_clear(&p->value);
     qn_buf_str(&p->value, qn_buf_cstr(&key));
     qn_buf_deinit(&key);
-    /* Where only the brace began it, other objects are text, and should not wait. */
+    /* If only a brace began the call, an object with other keys is passed on as text without
+     * waiting for its end. */
     if (s->what == NOTHING && (p->opener->flags & QN_OPEN_KNOWN) &&
         !qn_str_eq(p->value.data, "type"))
         good = false;
@@ -199,7 +201,7 @@ static enum qn_step read_colon(struct qn_parse *p, int c)
     return c == ':' ? qn_parse_skip(p, 1, VALUE) : QN_STEP_BAD;
 }
 
-/* The byte c begins the value of a member, whose key is in p->value. */
+/* c is the first byte of a member's value; the member's key is in p->value. */
 static enum qn_step read_value(struct qn_parse *p, int c)
 {
     const struct qn_json_calls *how = p->how;
@@ -262,7 +264,8 @@ static enum qn_step read_after(struct qn_parse *p, int c)
     return qn_parse_skip(p, 1, c == ',' ? ITEM : CLOSE);
 }
 
-/* Behind a list, or an object that stands in none: what closes the block, or another object. */
+/* After a list, or after an object outside of a list: reads the end of the block, or another
+ * object. */
 static enum qn_step read_close(struct qn_parse *p, int c)
 {
     const struct qn_json_calls *how = p->how;

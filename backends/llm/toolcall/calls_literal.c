@@ -10,29 +10,29 @@
 
 enum phase {
     BLOCK,
-    CALL, /* in front of a name */
+    CALL, /* before a name */
     NAME,
-    ARGUMENT, /* a key, a value without one, or the end */
-    ITEM,     /* of a list, or its end */
-    MAP_KEY,  /* or the map's end */
+    ARGUMENT, /* a key, a value without a key, or the end of the arguments */
+    ITEM,     /* an item of a list, or the end of the list */
+    MAP_KEY,  /* a key of a map, or the end of the map */
     VALUE,
-    STRING, /* a value; a key where reads_key says so */
+    STRING, /* a string: a value, or a key if reads_key is set */
     WORD,
-    COLON, /* behind a quoted key */
+    COLON, /* after a quoted key */
     NEXT,  /* after a value */
     AFTER_CALL,
     CLOSE
 };
 
 struct state {
-    bool list;      /* calls stand in a list */
-    bool reads_key; /* the string or word is a key, or may turn out to be one; it is in p->value */
+    bool list;      /* the calls are items of a list */
+    bool reads_key; /* the string or word in p->value is a key or may turn out to be one */
     bool triple;    /* the string ends with three quotes */
-    char quote;     /* a Python string's */
-    int arguments;  /* of this call, so far */
-    int depth;      /* containers that are open */
-    char closing[QN_JSON_DEPTH_MAX]; /* what ends each of them */
-    bool items[QN_JSON_DEPTH_MAX];   /* something stands in them */
+    char quote;     /* the quote that began a Python string */
+    int arguments;  /* number of arguments of this call so far */
+    int depth;      /* number of open containers */
+    char closing[QN_JSON_DEPTH_MAX]; /* the byte that ends each of them */
+    bool items[QN_JSON_DEPTH_MAX];   /* whether each of them has an item */
 };
 
 static struct state *state_of(struct qn_parse *p)
@@ -40,20 +40,20 @@ static struct state *state_of(struct qn_parse *p)
     return QN_PARSE_STATE(p, struct state);
 }
 
-/* ---- What is passed on ---- */
+/* ---- Output of the arguments as JSON ---- */
 
 static void say(struct qn_parse *p, const char *s)
 {
     qn_parse_arguments(p, s, strlen(s));
 }
 
-/* What ends the innermost container; '\0': none is open. */
+/* The byte that ends the innermost container; '\0': none is open. */
 static char container(const struct state *s)
 {
     return s->depth ? s->closing[s->depth - 1] : '\0';
 }
 
-/* The comma before an item that is not the first. */
+/* Writes the comma before an item, unless it is the first. */
 static void item(struct qn_parse *p, struct state *s)
 {
     if (s->items[s->depth - 1])
@@ -71,7 +71,7 @@ static enum qn_step open_container(struct qn_parse *p, struct state *s, char clo
     return qn_parse_go(p, closing == '}' ? MAP_KEY : ITEM);
 }
 
-/* The byte at pos ends the innermost container. */
+/* Ends the innermost container at the byte at pos. */
 static enum qn_step shut_container(struct qn_parse *p, struct state *s)
 {
     say(p, container(s) == '}' ? "}" : "]");
@@ -79,8 +79,8 @@ static enum qn_step shut_container(struct qn_parse *p, struct state *s)
     return qn_parse_skip(p, 1, NEXT);
 }
 
-/* The n bytes at `json`, escaped as in a JSON string, are the key of the next argument, or of the
- * next member of the innermost map. */
+/* Writes a key, given as n bytes that are already escaped as in a JSON string, for the next
+ * argument or for the next member of the innermost map. */
 static void say_key(struct qn_parse *p, struct state *s, const char *json, size_t n)
 {
     if (s->depth == 0)
@@ -102,7 +102,8 @@ static void say_raw_key(struct qn_parse *p, struct state *s, const char *key, si
     qn_buf_deinit(&out);
 }
 
-/* The key of an argument that stands without one: the schema's order names it. */
+/* Writes the key of an argument that was given without one; the key is chosen by the order in the
+ * schema. False: the schema has no further parameter. */
 static bool say_position(struct qn_parse *p, struct state *s)
 {
     const char *name = qn_tools_parameter(p->c.tools, qn_buf_cstr(&p->name), (size_t)s->arguments);
@@ -113,7 +114,7 @@ static bool say_position(struct qn_parse *p, struct state *s)
 
 /* ---- Words and strings ---- */
 
-/* The bare word in p->value as JSON; false when it is nothing that can stand bare. */
+/* Writes the unquoted word in p->value as JSON; false when a value of this form must be quoted. */
 static bool say_word(struct qn_parse *p, const struct qn_literal_calls *how)
 {
     static const struct {
@@ -143,7 +144,8 @@ static bool say_word(struct qn_parse *p, const struct qn_literal_calls *how)
     return true;
 }
 
-/* One character of a Python string at pos, escapes undone, appended to out as it stands in JSON. */
+/* Reads one character of a Python string at pos, resolves escapes, and appends its JSON form to
+ * out. */
 static enum qn_step python_character(struct qn_parse *p, struct qn_buf *out)
 {
     const char *s = p->in.data + p->pos;
@@ -167,7 +169,8 @@ static enum qn_step python_character(struct qn_parse *p, struct qn_buf *out)
         memcpy(hex, s + 2, digits);
         unsigned long cp = strtoul(hex, NULL, 16);
         if (cp >= 0xD800 && cp < 0xE000) {
-            qn_buf_fmt(out, "\\u%04lx", cp); /* half of a pair, which JSON writes alike */
+            qn_buf_fmt(out, "\\u%04lx", cp); /* one half of a surrogate pair; JSON writes surrogates
+                                                in the same way */
         } else {
             size_t bytes = qn_utf8_encode(cp > 0x10FFFF ? 0xFFFD : (uint32_t)cp, utf8);
             for (size_t i = 0; i < bytes; i++)
@@ -180,7 +183,8 @@ static enum qn_step python_character(struct qn_parse *p, struct qn_buf *out)
         qn_json_escape(out, stands[letter - letters]);
     } else if (strchr("\\'\"", s[1]) && s[1]) {
         qn_json_escape(out, s[1]);
-    } else if (s[1] != '\n') { /* a line that goes on is one line */
+    } else if (s[1] != '\n') { /* a backslash at the end of a line continues the string without the
+                                  line break */
         qn_json_escape(out, '\\');
         n = 1;
     }
@@ -188,7 +192,7 @@ static enum qn_step python_character(struct qn_parse *p, struct qn_buf *out)
     return QN_STEP_DONE;
 }
 
-/* A string up to its end, into out. */
+/* Reads a string up to its end and appends it to out. */
 static enum qn_step read_string(struct qn_parse *p, const struct state *s, struct qn_buf *out)
 {
     const struct qn_literal_calls *how = p->how;
@@ -210,7 +214,7 @@ static enum qn_step read_string(struct qn_parse *p, const struct state *s, struc
     return QN_STEP_MORE;
 }
 
-/* Takes the mark that begins a string, if it stands at pos. */
+/* Reads the mark that begins a string, if there is one at pos. */
 static enum qn_word take_quote(struct qn_parse *p, struct state *s)
 {
     const struct qn_literal_calls *how = p->how;
@@ -246,7 +250,7 @@ static enum qn_step call_ended(struct qn_parse *p, struct state *s)
     return p->over ? QN_STEP_DONE : qn_parse_go(p, AFTER_CALL);
 }
 
-/* What stands behind the opener: a list, one call, or, where a family does that, JSON. */
+/* Reads what follows the opener: a list, one call, or, in some families, JSON. */
 static enum qn_step read_block(struct qn_parse *p, int c)
 {
     const struct qn_literal_calls *how = p->how;
@@ -271,7 +275,7 @@ static enum qn_step read_call(struct qn_parse *p, int c)
     return qn_parse_expect(p, ((const struct qn_literal_calls *)p->how)->before, NAME);
 }
 
-/* Takes the name of the method, which is no part of the tool's, off the end of the name. */
+/* Removes the method's name, which is not part of the tool's name, from the end of the name. */
 static void cut_method(struct qn_parse *p, const char *method)
 {
     size_t cut = method ? strlen(method) : 0, n = p->name.len;
@@ -302,7 +306,7 @@ static enum qn_step read_argument(struct qn_parse *p, int c)
         return call_ended(p, s);
     if (how->open == '{')
         return qn_parse_go(p, MAP_KEY);
-    /* Only a word can be a key here. */
+    /* Here a key can only be a word. */
     if (!in_word(c))
         return say_position(p, s) ? qn_parse_go(p, VALUE) : QN_STEP_BAD;
     qn_buf_clear(&p->value);
@@ -376,7 +380,7 @@ static enum qn_step read_text(struct qn_parse *p, int c)
     return qn_parse_go(p, NEXT);
 }
 
-/* The byte belongs to the word in p->value. */
+/* Whether the byte belongs to the word in p->value. */
 static bool goes_on(const struct qn_literal_calls *how, const struct state *s, int c)
 {
     return in_word(c) || (how->quote && !strchr(s->reads_key ? ",:{}[]" : ",{}[]", c));
@@ -397,7 +401,7 @@ static enum qn_step read_word(struct qn_parse *p, int c)
         say_raw_key(p, s, qn_buf_cstr(&p->value), p->value.len);
         return qn_parse_skip(p, 1, VALUE);
     }
-    /* A word without a key, or a map that is none. */
+    /* A word without a key where a key is required. */
     if (s->reads_key && (s->depth || how->open == '{' || !say_position(p, s)))
         return QN_STEP_BAD;
     return say_word(p, how) ? qn_parse_go(p, NEXT) : QN_STEP_BAD;
@@ -447,7 +451,7 @@ static const struct qn_phase phases[] = {
 
 /* ---- Writing ---- */
 
-/* One list behind the opener, or each call behind an opener of its own. */
+/* Writes either one list after the opener, or each call after its own opener. */
 static void write_literal(const struct qn_opener *o, struct qn_writing *out)
 {
     const struct qn_literal_calls *how = o->how;

@@ -10,8 +10,8 @@
 enum phase { LEAD, NAME_FIRST, NAME, CALL_ID, KIND_NAME, FENCE, ARGUMENTS, END };
 
 struct state {
-    bool spaced; /* white space has come behind the name */
-    int ends;    /* how many of what may follow the arguments have been looked for */
+    bool spaced; /* there was white space after the name */
+    int ends;    /* how many of the texts that may follow the arguments have been tried */
 };
 
 static struct state *state_of(struct qn_parse *p)
@@ -24,7 +24,7 @@ static bool in_name(int c)
     return c > ' ' && c != 0x7f && !strchr("<>[]{}()\"'`,\\", c);
 }
 
-/* Takes the name apart; false when nothing is left of it. */
+/* Splits the name into its parts; false when the rest is not a callable tool. */
 static bool name_complete(struct qn_parse *p, const struct qn_named_calls *how)
 {
     if (how->counted) {
@@ -47,7 +47,7 @@ static bool name_complete(struct qn_parse *p, const struct qn_named_calls *how)
 
 /* ---- Phases ---- */
 
-/* Skips all up to and with the lead. */
+/* Skips everything up to the end of the lead. */
 static enum qn_step read_lead(struct qn_parse *p, int c)
 {
     const struct qn_named_calls *how = p->how;
@@ -74,7 +74,7 @@ static enum qn_step name_ended(struct qn_parse *p)
     return name_complete(p, p->how) ? qn_parse_go(p, FENCE) : QN_STEP_BAD;
 }
 
-/* Takes what separates the name from the rest, if it stands at pos. */
+/* Reads the separator after the name, if there is one at pos. */
 static enum qn_word take_separator(struct qn_parse *p, const struct qn_named_calls *how)
 {
     enum qn_word w = QN_WORD_NO;
@@ -83,8 +83,8 @@ static enum qn_word take_separator(struct qn_parse *p, const struct qn_named_cal
     return w;
 }
 
-/* White space may stand between the name and what separates it, nowhere else. It is taken one by
- * one: the separator may be white space itself. */
+/* White space is only allowed between the name and the separator. It is consumed byte by byte,
+ * because the separator may itself be white space. */
 static enum qn_step read_name_byte(struct qn_parse *p, int c)
 {
     struct state *s = state_of(p);

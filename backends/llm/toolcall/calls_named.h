@@ -1,29 +1,30 @@
-/* Calls whose name stands outside of the JSON of their arguments: begin f separator {...} end. */
+/* Calls whose name is outside of the JSON of the arguments: begin f separator {...} end. */
 #ifndef QN_LLM_TOOLCALL_CALLS_NAMED_H
 #define QN_LLM_TOOLCALL_CALLS_NAMED_H
 
 #include "llm/toolcall/calls_json.h"
 
 struct qn_named_calls {
-    const char *lead;         /* MAY: all up to and with this is skipped before the name */
-    const char *prefix;       /* MAY: in front of names, no part of them */
+    const char *lead;         /* optional: everything up to its end is skipped before the name */
+    const char *prefix;       /* optional: precedes names without being part of them */
     const char *separator[2]; /* what may follow the name */
-    const char *id;           /* MAY: separates the name from an id */
-    const char *kind;         /* MAY: stands in the name's place, and the name on a line of its own
-                                 behind the separator */
+    const char *id;           /* optional: separates the name from an id */
+    const char *kind;         /* optional: a word in the position of the name; the name is then on a
+                                 line of its own after the separator */
     /* What may follow the arguments, in this order. */
     bool fence;                       /* ``` */
-    const char *end;                  /* MAY */
-    const char *section_end;          /* MAY */
-    const char *text;                 /* MAY: the name that begins text */
-    const struct qn_json_calls *list; /* MAY: where [ or { comes instead of a name */
-    bool counted;                     /* the name ends in :0, and the whole of it is the id */
+    const char *end;                  /* optional */
+    const char *section_end;          /* optional */
+    const char *text;                 /* optional: a name that begins text instead of a call */
+    const struct qn_json_calls *list; /* optional: parses [ or { in the position of a name */
+    bool counted;                     /* the name ends in a counter such as :0, and the id is the
+                                         name with the counter */
 
     /* How calls are written. */
     const char
-        *section; /* MAY: in front of the first opener; section_end then ends the last call */
-    const char *between; /* two calls; NULL: one call is made */
-    bool fenced;         /* with the kind, and a fence around the arguments */
+        *section; /* optional: precedes the first opener; section_end then follows the last call */
+    const char *between; /* between two calls; NULL: only one call is made */
+    bool fenced;         /* written with the kind, and with a code fence around the arguments */
 };
 
 extern const struct qn_form qn_calls_named; /* how: struct qn_named_calls */

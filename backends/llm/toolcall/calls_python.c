@@ -8,7 +8,7 @@
 
 enum phase { BEGINNING, PROGRAM };
 
-/* The tool that takes programs, -1: there is none. */
+/* Index of the tool that runs programs; -1: none. */
 static int interpreter(const struct qn_tools *tools)
 {
     static const char *const names[] = {"python", "ipython", "code_interpreter"};
@@ -38,7 +38,7 @@ static enum qn_step begin_program(struct qn_parse *p)
     return qn_parse_go(p, PROGRAM);
 }
 
-/* All that is there is the program's. */
+/* All bytes up to the end of the input belong to the program. */
 static enum qn_step read_program(struct qn_parse *p, int c)
 {
     struct qn_buf out;

@@ -1,5 +1,5 @@
-/* What follows Llama's <|python_tag|>: a call in JSON, a built-in tool's search.call(query="..."),
- * or a program for the tool that runs programs. */
+/* The text after Llama's <|python_tag|>: a call in JSON, a built-in tool's
+ * search.call(query="..."), or a program for the tool that runs programs. */
 #ifndef QN_LLM_TOOLCALL_CALLS_PYTHON_H
 #define QN_LLM_TOOLCALL_CALLS_PYTHON_H
 

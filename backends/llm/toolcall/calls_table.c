@@ -1,7 +1,7 @@
-/* How the families of models write calls: a row each, read off chat templates and model cards.
- * Families that differ in nothing but their marks share a form. One description serves reading and
- * writing: `openers` say what is read, `writes` is the opener behind which a forced call is
- * written. Finding a row is calls_find.c's. */
+/* How model families write calls: one row per family, taken from chat templates and model cards.
+ * Families that differ only in their marks share a form. A row serves both parsing and writing:
+ * `openers` tell what is parsed, `writes` is the opener with which a forced call is written.
+ * calls_find.c chooses the row. */
 #include "llm/toolcall/calls_harmony.h"
 #include "llm/toolcall/calls_json.h"
 #include "llm/toolcall/calls_literal.h"
@@ -10,7 +10,7 @@
 #include "llm/toolcall/calls_python.h"
 #include "llm/toolcall/calls_xml.h"
 
-/* Its messages are found with its reasoning. */
+/* The messages of harmony are recognised by the openers of its reasoning. */
 static const struct qn_opener no_openers[] = {QN_OPENERS_END};
 static const struct qn_opener harmony_written = {"", &qn_calls_harmony, NULL, 0};
 static const struct qn_calling harmony = {.name = "harmony",
@@ -104,7 +104,7 @@ static const struct qn_calling dsml = {.name = "deepseek-v3.2",
                                        .writes = &dsml_openers[0]};
 
 #define DS(words) "<" BAR words BAR ">"
-/* What V3, R1 and their successors read alike. */
+/* The marks that DeepSeek V3, R1 and their successors share. */
 #define DEEPSEEK_MARKS                                                                             \
     .separator = {DS("tool" GAP "sep")}, .kind = "function", .fence = true,                        \
     .end = DS("tool" GAP "call" GAP "end"), .section_end = DS("tool" GAP "calls" GAP "end"),       \
@@ -267,7 +267,8 @@ static const struct qn_xml_calls qwen_calls = {.call = "<function=",
                                                .blocks = true};
 static const struct qn_opener qwen_openers[] = {
     {"<tool_call>", &qn_calls_xml, &qwen_calls, 0},
-    {"<function=", &qn_calls_xml, &qwen_calls, QN_OPEN_KEEP}, /* it forgets the outer tag */
+    /* the model sometimes omits the outer tag */
+    {"<function=", &qn_calls_xml, &qwen_calls, QN_OPEN_KEEP},
     QN_OPENERS_END};
 static const struct qn_calling qwen_coder = {.name = "qwen3-coder",
                                              .signs = {"<function=", "<parameter="},
@@ -326,7 +327,7 @@ static const struct qn_literal_calls lfm_calls = {.before = "",
                                                   .json = &lfm_json};
 static const struct qn_opener lfm_openers[] = {
     {"<|tool_call_start|>", &qn_calls_literal, &lfm_calls, 0},
-    /* as its own earlier calls are told where its template has no place for them */
+    /* Earlier calls are written like this in the prompt if the template has no syntax for them. */
     {"<tool_call>", &qn_calls_json, &tag_json, QN_OPEN_KNOWN},
     QN_OPENERS_END};
 static const char *const lfm_tokens[] = {"<|tool_call_end|>", NULL};
@@ -420,8 +421,8 @@ static const struct qn_calling llama3 = {.name = "llama-3",
                                          .openers = llama3_openers,
                                          .writes = &llama3_openers[2]};
 
-/* Whoever was not taught a syntax was asked for this one, and may fall back on any habit; names of
- * tools that there are tell calls from text. */
+/* For models that were trained on no syntax. The prompt asks for this one, but the model may use
+ * any other common form; calls are told from text by the names of existing tools. */
 static const struct qn_json_calls plain_json = {
     .close = {"</tool_call>", "</function_call>"}, .begin = "\n", .end = "\n", .blocks = true};
 static const struct qn_literal_calls code_calls = {

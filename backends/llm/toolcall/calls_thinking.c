@@ -1,5 +1,5 @@
-/* How the families of models mark their reasoning: a row each, read off chat templates and model
- * cards. Finding a row is calls_find.c's. */
+/* How model families mark their reasoning: one row per family, taken from chat templates and model
+ * cards. calls_find.c chooses the row. */
 #include "llm/toolcall/calls_harmony.h"
 #include "llm/toolcall/calls_parse.h"
 
@@ -55,7 +55,7 @@ static const struct qn_thinking cohere_think = {.name = "cohere",
                                                 .close = "<|END_THINKING|>",
                                                 .anywhere = true,
                                                 .openers = cohere_answer};
-/* It may call in the middle of its reasoning. */
+/* The model may make calls within its reasoning. */
 static const struct qn_opener apertus_inner[] = {QN_OPENER_DROP("<|inner_suffix|>"),
                                                  QN_OPENERS_END};
 static const struct qn_thinking apertus_think = {.name = "apertus",

@@ -1,5 +1,6 @@
-/* See calls_xml.h. Strings are passed on while they come; other values when they are complete,
- * since "12" is a number or a string by what the schema says, and null may be either. */
+/* See calls_xml.h. Strings are passed on as they arrive. Other values are passed on when they are
+ * complete, because only the schema tells whether "12" is a number or a string, and null may be
+ * either. */
 #include "llm/toolcall/calls_xml.h"
 
 #include "base/str.h"
@@ -12,8 +13,8 @@ enum phase { BLOCK, NAME, PARAMETER, KEY, VALUE_MARK, VALUE_BEGIN, STRING, OTHER
 enum known { BY_SCHEMA, IS_STRING, IS_OTHER };
 
 struct state {
-    int arguments;    /* of this call, so far */
-    enum known known; /* what the marks say of the value being read */
+    int arguments;    /* number of arguments of this call so far */
+    enum known known; /* what the marks tell about the type of the current value */
 };
 
 static struct state *state_of(struct qn_parse *p)
@@ -21,8 +22,8 @@ static struct state *state_of(struct qn_parse *p)
     return QN_PARSE_STATE(p, struct state);
 }
 
-/* Whether the end of a value stands at in[at], followed by what has to follow: a value may hold the
- * end's text itself. */
+/* Whether the end of a value is at in[at] and is followed by one of the marks that must follow; the
+ * value itself may contain the text of its end mark. */
 static enum qn_word value_ends(const struct qn_parse *p, const struct qn_xml_calls *how, size_t at)
 {
     if (how->lines && p->in.data[at] == '\n')
@@ -44,7 +45,8 @@ static enum qn_word value_ends(const struct qn_parse *p, const struct qn_xml_cal
     return w;
 }
 
-/* The tool has a parameter with a line break in its name; elsewhere that is no name. */
+/* Whether the tool has a parameter with a line break in its name. If not, a line break cannot be
+ * part of a name. */
 static bool has_lines(struct qn_parse *p)
 {
     const char *name;
@@ -66,7 +68,7 @@ static void begin_parameter(struct qn_parse *p)
     qn_buf_deinit(&out);
 }
 
-/* The type of a JSON value by its first byte. */
+/* The type of a JSON value, determined by its first byte. */
 static unsigned type_of(char first)
 {
     switch (first) {
@@ -86,8 +88,8 @@ static unsigned type_of(char first)
     }
 }
 
-/* The n bytes at s without white space around them as JSON, mended as json_scan.h does; its type,
- * or 0: they are no JSON. Python's words count as JSON's. */
+/* Converts s[0..n) without surrounding white space to JSON, with the corrections of json_scan.h;
+ * Python's True, False and None are accepted. Returns the value's type, or 0 if it is not JSON. */
 static unsigned as_json(const char *s, size_t n, struct qn_buf *json)
 {
     static const struct {
@@ -113,13 +115,14 @@ static unsigned as_json(const char *s, size_t n, struct qn_buf *json)
     return i == n && step == QN_SCAN_DONE ? type_of(s[0]) : 0;
 }
 
-/* Appends the value as JSON: what the types allow, else a string. */
+/* Appends the value as JSON if it has one of the allowed types, else as a string. */
 static void add_value(struct qn_parse *p, unsigned types, struct qn_buf *out)
 {
     struct qn_buf json;
     qn_buf_init(&json, QN_PARSE_HELD_MAX);
     unsigned type = as_json(qn_buf_cstr(&p->value), p->value.len, &json);
-    /* A quoted text is a string with quotes, unless it had to be no string at all. */
+    /* If the parameter may be a string, quotes are part of the string's text; otherwise a quoted
+     * text is parsed as JSON. */
     bool fits = (type & types) && (type != QN_TYPE_STRING || !(types & QN_TYPE_STRING));
     if (fits || (type && state_of(p)->known == IS_OTHER))
         qn_buf_add(out, json.data, json.len);
@@ -128,7 +131,7 @@ static void add_value(struct qn_parse *p, unsigned types, struct qn_buf *out)
     qn_buf_deinit(&json);
 }
 
-/* n bytes of a string. */
+/* Appends n bytes of a string to the arguments. */
 static void add_string(struct qn_parse *p, const char *s, size_t n)
 {
     struct qn_buf out;
@@ -140,7 +143,7 @@ static void add_string(struct qn_parse *p, const char *s, size_t n)
     qn_buf_deinit(&out);
 }
 
-/* Takes the value up to its end; p->pos then stands behind that. */
+/* Reads the value up to its end mark; p->pos is then after the mark. */
 static enum qn_step take_value(struct qn_parse *p, const struct qn_xml_calls *how)
 {
     size_t from = p->pos, i = from;
@@ -200,7 +203,7 @@ static enum qn_step call_ended(struct qn_parse *p)
     return p->over ? QN_STEP_DONE : qn_parse_go(p, AFTER);
 }
 
-/* The next parameter, or the end of the call. */
+/* Reads the next parameter or the end of the call. */
 static enum qn_step read_parameter(struct qn_parse *p, int c)
 {
     const struct qn_xml_calls *how = p->how;
@@ -218,7 +221,8 @@ static enum qn_step read_parameter(struct qn_parse *p, int c)
     return call_ended(p);
 }
 
-/* Takes what ends a parameter's name, if it stands at pos, and notes what that says. */
+/* Reads the mark that ends a parameter's name, if it is at pos, and records what the mark tells
+ * about the value's type. */
 static enum qn_word take_key_end(struct qn_parse *p, const struct qn_xml_calls *how)
 {
     const char *const ends[] = {
@@ -260,7 +264,7 @@ static enum qn_step read_value_begin(struct qn_parse *p, int c)
 {
     const struct qn_xml_calls *how = p->how;
     enum known known = state_of(p)->known;
-    /* An empty value may be but one line break, which then is the end's. */
+    /* An empty value may consist of a single line break, which then belongs to the end mark. */
     if (how->lines && c == '\n') {
         enum qn_word end = value_ends(p, how, p->pos);
         if (end == QN_WORD_MORE)
@@ -297,7 +301,7 @@ static enum qn_step read_other(struct qn_parse *p, int c)
     return qn_parse_go(p, PARAMETER);
 }
 
-/* Behind a call: the end of the block, another call of it, or text. */
+/* After a call: reads the end of the block, another call of the block, or text. */
 static enum qn_step read_after(struct qn_parse *p, int c)
 {
     const struct qn_xml_calls *how = p->how;
@@ -331,7 +335,8 @@ static void write_xml(const struct qn_opener *o, struct qn_writing *out)
 {
     const struct qn_xml_calls *how = o->how;
     const char *open = qn_writing_open(o);
-    const char *line = how->call[0] ? "\n" : ""; /* a name alone stands on the mark's line */
+    const char *line = how->call[0] ? "\n" : ""; /* a family without a mark before the name writes
+                                                    the name on the opener's line */
     out->arguments = QN_WRITE_TAGS;
     out->how = how;
     qn_writing_set(out->begin, "%s%s", open, line);
