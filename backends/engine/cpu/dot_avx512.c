@@ -46,13 +46,6 @@ INLINE __m512 all_f32(const char *p)
     return _mm512_set1_ps(v);
 }
 
-/* Asks for the lines of n bytes before their turn. */
-INLINE void ask(const char *p, int n)
-{
-    for (int i = 0; i < n; i += 64)
-        _mm_prefetch(p + i, _MM_HINT_T0);
-}
-
 /* (a & mask) | b and (a | b) & mask would be two instructions; one truth table each does it. */
 INLINE __m512i and_or(__m512i a, __m512i mask, __m512i b)
 {
@@ -255,13 +248,13 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     for (int64_t u = 0; u < cols / 32; u += units) {
         const char *scale = unit;
         unit += scale_bytes;
-        ask(scale + ahead, scale_bytes);
+        ask(scale + ahead, scale_bytes, ahead);
         for (int j = 0; j < units && u + j < cols / 32;
              j++, unit += code_bytes, act += ACT_BYTES(nc)) {
             const char *s = scale + step * j;
             const int i = step ? 0 : j; /* this unit's place among what s has */
             __m512i w[8];
-            ask(unit + ahead, code_bytes);
+            ask(unit + ahead, code_bytes, ahead);
             if (factors && i == 0)
                 d = factor(t, s);
             if (minima && i == 0)
@@ -300,11 +293,11 @@ INLINE void both_panel(int nc, float *y, const void *panel, const void *group, c
     for (int64_t u = 0; u < cols / 32; u += units) {
         const char *scale = unit;
         unit += scale_bytes;
-        ask(scale + ahead, scale_bytes);
+        ask(scale + ahead, scale_bytes, ahead);
         for (int j = 0; j < units && u + j < cols / 32; j++) {
             const __m512 s = factor(t, scale + step * j);
             __m512i w[8];
-            ask(unit + ahead, code_bytes);
+            ask(unit + ahead, code_bytes, ahead);
             unpack(t, unit, levels_of(t), w);
             for (int c = 0; c < nc; c++) {
                 __m512i acc = dot(less_offset(t, act + ACT_NSUM(nc) + 4 * c), w, 0, 8, act, c);
