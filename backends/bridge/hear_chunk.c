@@ -294,13 +294,17 @@ static qn_err take_choice(struct qn_hearing *h, const struct qn_jref *choice, bo
 static void take_progress(struct qn_hearing *h, const struct qn_jref *root)
 {
     struct qn_jref at = qn_json_get(root, "prompt_progress"), done = qn_json_get(&at, "processed"),
-                   total = qn_json_get(&at, "total");
+                   total = qn_json_get(&at, "total"), cache = qn_json_get(&at, "cache");
     struct qn_event ev;
     qn_event_init(&ev, QN_EV_PROGRESS);
     if (qn_json_type(&at) == QN_JSON_OBJECT && !h->spoken &&
         !qn_json_i64(&done, 0, INT32_MAX, &ev.done, NULL) &&
-        !qn_json_i64(&total, ev.done, INT32_MAX, &ev.total, NULL))
+        !qn_json_i64(&total, ev.done, INT32_MAX, &ev.total, NULL)) {
+        if (qn_json_type(&cache) != QN_JSON_NUMBER ||
+            qn_json_i64(&cache, 0, ev.done, &ev.reused, NULL))
+            ev.reused = 0;
         qn_hear_say(h, &ev);
+    }
 }
 
 qn_err qn_hear_chunk(struct qn_hearing *h, const struct qn_jref *root, bool whole,

@@ -156,6 +156,7 @@ static const char *finish_name(int v)
 static const struct qn_field progress_fields[] = {
     E("done", done, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
     E("total", total, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
+    E("reused", reused, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
 };
 static const struct qn_field text_fields[] = {
     E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_CHOICES_MAX - 1),

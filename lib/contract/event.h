@@ -3,6 +3,8 @@
  * Order of a job's events: PROGRESS* then, per choice, REASONING, TEXT and TOOL_CALL in any number
  * and one DONE; after the last DONE (of all n choices) exactly one USAGE; then END. Or at any point
  * one ERROR, after which nothing follows. END and ERROR are the last frame of a reply.
+ * A language model sends the first PROGRESS before it computes the prompt, so that the prompt's
+ * number of tokens is known before the first word; a remote server may not tell.
  *
  * Of EMBED: VECTORS, of RERANK: SCORES, each of one or more inputs, in the order of the inputs and
  * for each of them once; one DONE (stop), one USAGE, END. All vectors of a job have as many
@@ -88,6 +90,7 @@ struct qn_event {
                               significant byte first, of one input after the other; lent until the
                               next event, not aligned */
     int64_t done, total;   /* PROGRESS */
+    int64_t reused;        /* PROGRESS of a prompt: of the tokens done, those that a cache had */
     struct {               /* USAGE */
         int64_t prompt;    /* prompt tokens, cached ones included */
         int64_t cached;    /* of those, taken from an earlier prompt's cache */

@@ -239,6 +239,12 @@ def test_anthropics_messages(server):
     assert "".join(x["delta"]["text"] for x in said if x["type"] == "content_block_delta") == \
         whole["content"][0]["text"]
     assert said[-2]["usage"]["output_tokens"] == whole["usage"]["output_tokens"]
+    # The prompt was counted before it was computed; it is in the cache by now.
+    assert said[0]["type"] == "message_start"
+    begun, ended = said[0]["message"]["usage"], said[-2]["usage"]
+    assert {k: begun[k] for k in ("input_tokens", "cache_read_input_tokens")} == \
+        {k: again["usage"][k] for k in ("input_tokens", "cache_read_input_tokens")}
+    assert ended["input_tokens"] == begun["input_tokens"]
     counted = server.post("/v1/messages/count_tokens", {k: body[k] for k in ("model", "messages")}).json
     assert counted == {"input_tokens": again["usage"]["input_tokens"] + again["usage"]["cache_read_input_tokens"]}
     cut = server.post("/v1/messages", {**body, "max_tokens": 1}).json

@@ -15,13 +15,15 @@
 #include <string.h>
 
 #define EVENT(name, rest) "event: " name "\ndata: {\"type\":\"" name "\"" rest "}\n\n"
-#define START(expected)                                                                            \
-    EVENT("message_start", ",\"message\":{\"id\":\"msg_ID\",\"type\":\"message\",\"role\":"        \
-                           "\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,"    \
-                           "\"stop_sequence\":null,\"stop_details\":null,\"container\":null,"      \
-                           "\"usage\":{\"input_tokens\":" expected                                 \
-                           ",\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,"     \
-                           "\"output_tokens\":0,\"service_tier\":\"standard\"}}")
+#define START(expected) STARTED(expected, "0")
+#define STARTED(fresh, cached)                                                                     \
+    EVENT("message_start",                                                                         \
+          ",\"message\":{\"id\":\"msg_ID\",\"type\":\"message\",\"role\":"                         \
+          "\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,"                     \
+          "\"stop_sequence\":null,\"stop_details\":null,\"container\":null,"                       \
+          "\"usage\":{\"input_tokens\":" fresh                                                     \
+          ",\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":" cached                 \
+          ",\"output_tokens\":0,\"service_tier\":\"standard\"}}")
 #define PING EVENT("ping", "")
 #define OPEN(index, block)                                                                         \
     EVENT("content_block_start", ",\"index\":" index ",\"content_block\":" block)
@@ -74,12 +76,13 @@ static const struct {
     const char *content, *reason, *sequence; /* of the whole reply */
 } cases[] = {
     {"text",
-     {{.kind = QN_EV_PROGRESS, .done = 3, .total = 12},
+     {{.kind = QN_EV_PROGRESS, .done = 8, .total = 12, .reused = 8},
+      {.kind = QN_EV_PROGRESS, .done = 10, .total = 12, .reused = 8},
       SAYS("Hel"),
       SAYS("lo\n\"x\""),
       DONE(STOP),
       USED},
-     START("12") OPEN("0", TEXT_BLOCK) PING DELTA("0", TEXT_DELTA("Hel"))
+     STARTED("4", "8") OPEN("0", TEXT_BLOCK) PING DELTA("0", TEXT_DELTA("Hel"))
          DELTA("0", TEXT_DELTA("lo\\n\\\"x\\\"")) CLOSE("0") END("end_turn", "null"),
      "{\"type\":\"text\",\"text\":\"Hello\\n\\\"x\\\"\"}",
      "end_turn",
@@ -133,7 +136,7 @@ static const struct {
      "null"},
     {"nothing at all",
      {DONE(STOP), USED},
-     START("0") END("end_turn", "null"),
+     STARTED("4", "8") END("end_turn", "null"),
      "",
      "end_turn",
      "null"},

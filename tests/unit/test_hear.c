@@ -104,7 +104,7 @@ static void a_stream_of_llama_server(void **state)
              "data: "
              "{\"choices\":[{\"finish_reason\":null,\"index\":0,\"delta\":{\"role\":\"assistant\","
              "\"content\":null}}]}\n\n"
-             "data: {\"choices\":[],\"prompt_progress\":{\"total\":20,\"cache\":0,\"processed\":5,"
+             "data: {\"choices\":[],\"prompt_progress\":{\"total\":20,\"cache\":3,\"processed\":5,"
              "\"time_ms\":3}}\n\n"
              "data: "
              "{\"choices\":[{\"finish_reason\":null,\"index\":0,\"delta\":{\"reasoning_content\":"
@@ -119,7 +119,8 @@ static void a_stream_of_llama_server(void **state)
              "data: [DONE]\n\n",
              false),
         QN_OK);
-    assert_true(strstr(line(f, 0), "\"progress\"") && strstr(line(f, 0), "\"done\":5"));
+    assert_true(strstr(line(f, 0), "\"progress\"") && strstr(line(f, 0), "\"done\":5") &&
+                strstr(line(f, 0), "\"total\":20") && strstr(line(f, 0), "\"reused\":3"));
     assert_true(strstr(line(f, 1), "\"reasoning\"") && strstr(line(f, 1), "\"hm\""));
     assert_true(strstr(line(f, 2), "\"text\":\"Hi\""));
     assert_true(strstr(line(f, 3), "\"reason\":\"length\""));

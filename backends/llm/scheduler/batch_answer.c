@@ -141,6 +141,7 @@ static void send_progress(struct qn_batch *b, struct answer *a)
     struct qn_event ev;
     qn_event_init(&ev, QN_EV_PROGRESS);
     ev.done = a->computed;
+    ev.reused = g->cached;
     ev.total = (int64_t)g->r.n_prompt;
     g->r.out.send(g->r.out.ctx, &ev);
 }

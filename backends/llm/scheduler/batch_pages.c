@@ -196,6 +196,18 @@ static bool may_fit(const struct qn_batch *b, int64_t need)
     return held == 0 || need + held + MARGIN_PAGES <= total;
 }
 
+/* The first choice of a request begins with `cached` tokens of its prompt in the cache: tells how
+ * long the prompt is before any of it is computed. */
+static void prompt_begins(struct gen *g, int32_t cached)
+{
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_PROGRESS);
+    g->cached = cached;
+    ev.done = ev.reused = cached;
+    ev.total = (int64_t)g->r.n_prompt;
+    g->r.out.send(g->r.out.ctx, &ev);
+}
+
 enum began { BEGAN, HELD, DRY, GONE };
 
 /* Gives the answer a sequence with room for all its tokens. HELD: another one is computing the same
@@ -242,7 +254,7 @@ static enum began begin(struct qn_batch *b, struct answer *a)
         qn_output_init(&a->output, a->index, &g->r.out, &g->r.stops, g->r.logprobs >= 0,
                        g->r.syntax.call ? &g->parse : NULL);
         if (g->launched++ == 0)
-            g->cached = src.len;
+            prompt_begins(g, src.len);
         b->stats.cached += src.len;
     }
     if (rows)

@@ -18,12 +18,12 @@ struct state {
     int64_t call; /* TOOL: which */
     bool begun;   /* streams: message_start has been written */
     enum qn_finish finish;
-    char *stop;           /* the stop sequence that ended it, or NULL */
-    struct qn_buf list;   /* whole replies: the finished blocks, comma separated */
-    struct qn_buf text;   /* whole replies: the open block's text or arguments */
-    struct qn_buf header; /* whole replies: a tool_use up to its input */
-    int64_t expected;     /* prompt tokens, before usage says it */
-    int64_t prompt, cached, output;
+    char *stop;             /* the stop sequence that ended it, or NULL */
+    struct qn_buf list;     /* whole replies: the finished blocks, comma separated */
+    struct qn_buf text;     /* whole replies: the open block's text or arguments */
+    struct qn_buf header;   /* whole replies: a tool_use up to its input */
+    int64_t prompt, cached; /* tokens; from PROGRESS until USAGE says it finally */
+    int64_t output;
     int64_t thought; /* of output */
 };
 
@@ -54,9 +54,9 @@ static void free_state(void *own)
 static void write_usage(struct qn_jw *w, const struct state *s, bool ended)
 {
     qn_jw_obj(w);
-    qn_jw_ki64(w, "input_tokens", ended ? s->prompt - s->cached : s->expected);
+    qn_jw_ki64(w, "input_tokens", s->prompt - s->cached);
     qn_jw_ki64(w, "cache_creation_input_tokens", 0);
-    qn_jw_ki64(w, "cache_read_input_tokens", ended ? s->cached : 0);
+    qn_jw_ki64(w, "cache_read_input_tokens", s->cached);
     qn_jw_ki64(w, "output_tokens", ended ? s->output : 0);
     if (!ended)
         return;
@@ -339,7 +339,8 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
         return qn_fail(e, QN_ECHILD, "the model's process answered a choice nobody asked for");
     switch (ev->kind) {
     case QN_EV_PROGRESS:
-        s->expected = ev->total;
+        s->prompt = ev->total;
+        s->cached = ev->reused < ev->total ? ev->reused : ev->total;
         return QN_OK;
     case QN_EV_REASONING:
     case QN_EV_TEXT: {
