@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* clang-format off */
 #define ON_MODELS(f) {QN_TOPIC_MODELS, {.models = f}}
@@ -277,6 +278,20 @@ static bool takes_any_type(const struct qn_route *row)
            (row->places == QN_AT_ROOT && qn_str_starts(row->pattern, "/api/"));
 }
 
+/* Whether a body is read as JSON whatever type it has. A foreign page can send a body of another
+ * type without asking first, so a browser must say that it is JSON; a browser is known by Origin or
+ * Sec-Fetch-Site, one of which each of them sends with a POST. Programs such as `curl -d` need not
+ * say so, unless they say that it is a form of several parts. */
+static bool type_is_acceptable(const struct qn_http *h, const struct qn_visit *v)
+{
+    static const char multipart[] = "multipart/";
+    const char *type = qn_http_header(h, "Content-Type");
+    if (qn_auth_is_json(type))
+        return true;
+    return !v->origin && !v->site &&
+           !(type && strncasecmp(type, multipart, sizeof multipart - 1) == 0);
+}
+
 static void refuse(const struct qn_routes *r, struct qn_http *h, enum qn_verdict verdict)
 {
     int status = qn_verdict_status(verdict);
@@ -431,7 +446,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             qn_answer_error(h, &e);
         } else if (qn_str_eq(method, "POST") && body_len > 0 && !takes_any_type(hit.row) &&
                    !(hit.row->dialect && hit.row->dialect->form) &&
-                   !qn_auth_is_json(qn_http_header(h, "Content-Type"))) {
+                   !type_is_acceptable(h, &visit)) {
             qn_answer_plain(h, 415, "unsupported_media_type",
                             "The body must be JSON and say so: add the header "
                             "'Content-Type: application/json'");

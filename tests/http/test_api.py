@@ -218,9 +218,22 @@ def test_latest_suffix_means_nothing(shared):
 
 
 def test_wrong_content_type(shared):
-    reply = shared.request("POST", "/v1/chat/completions", b"{}", {"Content-Type": "text/plain"})
-    assert reply.status == 415
-    assert reply.json["error"]["message"]
+    """A browser must say that its body is JSON; `curl -d`, which calls it a form, need not."""
+    body = json.dumps({"model": shared.model, "messages": [{"role": "user", "content": "hi"}]})
+    for kind in ("application/x-www-form-urlencoded", "text/plain", None):
+        headers = {"Content-Type": kind} if kind else {}
+        c = shared.connect()
+        c.request("POST", "/v1/chat/completions", body, headers)
+        assert c.getresponse().status == 200, kind
+        c.close()
+        for browser in ({"Origin": "http://localhost:3000"}, {"Origin": f"http://127.0.0.1:{shared.port}"},
+                        {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
+            c = shared.connect()
+            c.request("POST", "/v1/chat/completions", body, {**headers, **browser})
+            reply = c.getresponse()
+            assert reply.status == 415, (kind, browser)
+            assert "application/json" in json.loads(reply.read())["error"]["message"]
+            c.close()
 
 
 def test_too_large(house):

@@ -287,9 +287,10 @@ def test_forms_change_nothing(house):
     assert server.post("/v1/load", {"model_name": model}).status == 200
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
         for path in ("/v1/unload", "/v1/delete", "/internal/set", "/internal/keys", "/v1/params"):
-            reply = server.request("POST", path, json.dumps({"model_name": model, "name": "x", "idle": 1}),
-                                   {"Content-Type": kind})
-            assert reply.status == 415, (kind, path, reply.status)
+            for page in ({"Origin": f"http://127.0.0.1:{server.port}"}, {"Sec-Fetch-Site": "same-origin"}):
+                reply = server.request("POST", path, json.dumps({"model_name": model, "name": "x", "idle": 1}),
+                                       {"Content-Type": kind, **page})
+                assert reply.status == 415, (kind, path, reply.status)
     assert server.get("/v1/health").json["model_loaded"] == model
     assert server.get("/internal/keys").json["keys"] == []
 

@@ -136,7 +136,7 @@ class Client(threading.Thread):
     def nonsense(self):
         body, headers, allowed = self.rng.choice([
             ("{", {}, {400}), ("[]", {}, {400}), ('{"model":"nobody","messages":[{"role":"user","content":"x"}]}', {}, {404}),
-            ("{}", {"Content-Type": "text/plain"}, {415}), ("{}", {"Origin": "http://example.com"}, {403}),
+            ("{}", {"Content-Type": "multipart/form-data; boundary=x"}, {415}), ("{}", {"Origin": "http://example.com"}, {403}),
             ("{}", {"Host": "example.com"}, {403})])
         self.expect("nonsense", self.server.post("/v1/chat/completions", body, headers=headers), allowed)
 
