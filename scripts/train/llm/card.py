@@ -8,7 +8,8 @@ import evaluate
 import gguf
 
 EXAMPLES = ["What is quince?", "how do I add another model", "Which port does the server use?", "How do I delete a model?",
-            "Do my prompts leave my computer?", "What is 46 + 37?", "What is the capital of Japan?", "Who is the queen of Ukraine?"]
+            "How do I download a model?", "Do my prompts leave my computer?", "What is 46 + 37?",
+            "What is the capital of Japan?", "Who is the queen of Ukraine?"]
 
 
 def main():
@@ -51,7 +52,7 @@ text made by the scripts in `scripts/train/llm`; nothing was taken from elsewher
 ## What it does not know
 
 Nearly everything else. It is trained to say so, and still it is often wrong: it may answer another question than yours.
-It has no internet and no clock. Do not rely on it. A bigger model, imported with `quince import FILE.gguf`, knows more.
+It has no internet and no clock. Do not rely on it. A bigger model, from `quince pull`, knows more.
 
 ## Figures
 
@@ -68,9 +69,15 @@ phrases.
 |---|---|
 | all | **{pct(sets['free']['all'])}** |
 
+| questions of `tests/http/starter_questions.jsonl` | |
+|---|---|
+| right | **{pct(sets['questions']['all'])}** |
+| deny or invent something, or wrongly advise to delete | {pct(sets['questions']['wrong claims'])} |
+
 Held-out patterns are ways of asking that were never trained; they come from the same author as the training text, so the
-second figure is nearer to what a user will meet. Aims were 85 % and 75 %. Three of the free questions turned out to be
-spelled exactly like a trained pattern; they are counted. Follow-up questions are tested under "multi".
+second figure is nearer to what a user will meet. Bars are 85 % and 80 %. Three of the free questions turned out to be
+spelled exactly like a trained pattern; they are counted. Follow-up questions are tested under "multi". The third set
+was written before the training on today's text; what its answers name is checked against the programs' own tables.
 
 ## Sample answers
 

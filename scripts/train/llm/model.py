@@ -292,6 +292,20 @@ class TrainModel:
         model.bf.copy_(model.master)
         return model
 
+    @classmethod
+    def of_weights(cls, cfg, weights):
+        """A model that begins from finished weights, as named_weights gives them: no steps, no moments."""
+        model = cls(cfg)
+        at = 0
+        for name, shape in model.shapes:
+            if tuple(weights[name].shape) != tuple(shape):
+                raise ValueError(f"{name} has the shape {tuple(weights[name].shape)}, not {tuple(shape)}")
+            count = math.prod(shape)
+            model.master[at:at + count].copy_(weights[name].reshape(-1))
+            at += count
+        model.bf.copy_(model.master)
+        return model
+
 
 def named_weights(cfg, master):
     out, at = {}, 0

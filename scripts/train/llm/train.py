@@ -1,6 +1,6 @@
 """Train the starter model on conversations that are generated while it learns.
 
-    python3 train.py OUTDIR --minutes 100 [--resume OUTDIR/last.pt] [--decay 30]
+    python3 train.py OUTDIR --minutes 100 [--resume OUTDIR/last.pt | --from-gguf FILE] [--decay 30]
 
 Warm-up, a constant rate, then a straight line to zero over the last --decay minutes (0: no
 decay yet, the run can be resumed). Batches hold rows of about the same length, each one
@@ -20,13 +20,13 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def batches(queue, tokenizer, seed, size, context):
+def batches(queue, tokenizer, seed, size, context, focus):
     """Runs in its own process: fills the queue with (tokens, targets, weights)."""
     import bpe
     import generate
     os.nice(5)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    tok, gen, rng = bpe.Tokenizer.load(tokenizer), generate.Generator(seed), random.Random(seed + 1)
+    tok, gen, rng = bpe.Tokenizer.load(tokenizer), generate.Generator(seed, focus=focus), random.Random(seed + 1)
     while True:
         rows = []
         for _ in range(4000):
@@ -91,24 +91,42 @@ def main():
     ap.add_argument("--save-every", type=float, default=8, help="minutes")
     ap.add_argument("--tokenizer", default=os.path.join(HERE, "tokenizer.json"))
     ap.add_argument("--resume", help="go on from this checkpoint")
+    ap.add_argument("--from-gguf", metavar="FILE", help="begin with the weights of an exported model, dequantised")
+    ap.add_argument("--focus", metavar="FILE", help="names of facts to ask about more often (changed.py writes them)")
+    ap.add_argument("--no-score", action="store_true", help="only save, do not score what is saved")
     a = ap.parse_args()
+    if a.resume and a.from_gguf:
+        ap.error("--resume and --from-gguf are two beginnings: give one")
     if not os.path.exists(a.tokenizer):
         sys.exit(f"train.py: no {a.tokenizer}; make it with bpe.py")
     os.makedirs(a.out, exist_ok=True)
+    focus = ()
+    if a.focus:
+        with open(a.focus) as f:
+            focus = frozenset(f.read().split())
     queue = multiprocessing.Queue(48)
 
     import model  # after the choice of threads, before torch starts any
     import torch
     state_steps = torch.load(a.resume)["steps"] if a.resume else 0
     worker = multiprocessing.Process(target=batches, daemon=True, args=(
-        queue, a.tokenizer, a.seed + 1000 * state_steps, a.batch, model.CONTEXT))
+        queue, a.tokenizer, a.seed + 1000 * state_steps, a.batch, model.CONTEXT, focus))
     worker.start()
     torch.set_num_threads(a.threads)
     with open(a.tokenizer) as f:
         vocab = len(json.load(f)["tokens"])
     d, n, h, ff = map(int, a.size.split("x"))
-    net = model.TrainModel.load(a.resume) if a.resume else model.TrainModel(
-        dict(vocab=vocab, dim=d, layers=n, heads=h, ff=ff), a.seed)
+    if a.resume:
+        net = model.TrainModel.load(a.resume)
+    elif a.from_gguf:
+        import export
+        cfg, weights, known = export.load_gguf(a.from_gguf)
+        with open(a.tokenizer) as f:
+            if known.tokens != json.load(f)["tokens"]:
+                sys.exit(f"train.py: {a.from_gguf} and {a.tokenizer} have different tokens")
+        net = model.TrainModel.of_weights(cfg, weights)
+    else:
+        net = model.TrainModel(dict(vocab=vocab, dim=d, layers=n, heads=h, ff=ff), a.seed)
     start_gate, done_gate = (multiprocessing.Barrier(a.helpers + 1) for _ in range(2))
     net.bf.share_memory_()  # the named tensors are views of it, so helpers see each update
     net.bind()
@@ -130,6 +148,8 @@ def main():
 
     def checkpoint(name):
         net.save(os.path.join(a.out, name))
+        if a.no_score:
+            return
         view = (net.cfg, model.named_weights(net.cfg, net.bf), tok)
         say("  " + evaluate.line("held-out, every 3rd", evaluate.score(view, "held-out", every=3)))
 

@@ -5,8 +5,7 @@ from .grammar import lines
 from .quince import intent
 
 # Differences and choices between things that have intents of their own.
-intent("starter_included", "No. The tiny model quince-starter ships with quince, so you can chat at once.",
-       ["quince-starter"], q="""
+intent("starter_included", q="""
 do i {need} to [download|get|import|install|fetch] a model [first|before i start|to begin|to try quince|]
 do i have to [download|get|import|install] a model [first|before i can chat|]
 must i [download|get|import|find] a model [first|before chatting|]
@@ -17,8 +16,7 @@ is quince useless without a download
 will i have to fetch a model before my first chat
 do i need to bring a model
 """)
-intent("choose_model", "Name it: quince run MODEL in the terminal, or the \"model\" field of an API request. quince list shows "
-       "the names.", ["quince list", "model"], do="""
+intent("choose_model", do="""
 choose [a|the|which] model
 select [a|the|which] model
 pick [a|the|which] model
@@ -37,8 +35,7 @@ how do i switch from one model to the other
 the model field
 choosing a model
 """)
-intent("list_vs_status", "quince list shows all known models; quince status shows whether the server runs and what is loaded.",
-       ["quince list", "quince status"], q="""
+intent("list_vs_status", q="""
 what is the difference between [quince|] list and [quince|] status
 what is the difference between [quince|] status and [quince|] list
 list or status, which one
@@ -49,8 +46,7 @@ do list and status show the same
 list versus status
 the difference between list and status
 """)
-intent("import_vs_load", "quince import makes a file known, once; quince load puts a known model into memory.",
-       ["quince import", "quince load"], q="""
+intent("import_vs_load", q="""
 what is the difference between [quince|] import and [quince|] load
 what is the difference between [quince|] load and [quince|] import
 is import the same as load
@@ -62,8 +58,7 @@ do i import or load a new file
 import versus load
 the difference between import and load
 """)
-intent("unload_vs_stop", "quince unload frees a model's memory while the server goes on; Ctrl-C in its terminal stops the server.",
-       ["quince unload", "ctrl-c"], q="""
+intent("unload_vs_stop", q="""
 what is the difference between unloading [a model|] and stopping the server
 is unload the same as stop
 does quince unload stop the server
@@ -73,8 +68,7 @@ does the server keep running after unload
 """, np="""
 unload versus stop
 """)
-intent("curl", "For example: curl http://localhost:13305/v1/models lists the models.", ["curl http://localhost:13305/v1/models"],
-       do="""
+intent("curl", do="""
 use curl [with quince|]
 try the api with curl
 test the api [with curl|quickly|]
@@ -90,7 +84,7 @@ show a curl command
 which curl command can i try
 how do i check that the api works
 """)
-intent("train_models", "Quince only runs models; it does not train them.", ["does not train"], do="""
+intent("train_models", do="""
 train a model [with quince|on my data|]
 train my own model
 fine-tune a model [with quince|on my texts|]
@@ -459,8 +453,6 @@ will my model files be erased by quince
 who deletes model files
 can you delete a file for me
 delete this model
-remove the starter model
-can i remove quince-starter
 how do i wipe everything
 i do not want this model any longer
 get this model off my computer
@@ -2273,8 +2265,6 @@ delete user.llama
 remove qwen
 remove user.x from the list
 remove user.mistral from disk
-erase quince-starter
-delete quince-starter
 get rid of user.big
 remove qwen from my disk
 delete llama from the disk please

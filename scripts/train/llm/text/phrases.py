@@ -7,7 +7,7 @@ from .quince import intent
 from .wide import readings
 
 # What the other files have no answer for.
-intent("logs_follow", "quince logs --follow goes on printing until Ctrl-C; --lines N says how many lines to begin with.", ["--follow"], do="""
+intent("logs_follow", do="""
 [follow|tail|watch] the [log|logs|server log] [live|as it grows|continuously|while it runs|]
 see new log lines [as they come|at once|live]
 keep the log open
@@ -25,7 +25,7 @@ is there something like tail -f for the log
 the --follow option
 the options of quince logs
 """)
-intent("ctx_size", "quince load MODEL --ctx-size N sets how many tokens of context each conversation gets.", ["--ctx-size"], do="""
+intent("ctx_size", do="""
 {chg} the [context|context size|context length|context window] [of a model|]
 [raise|lower|increase|reduce|enlarge|extend|limit] the [context|context size|context length|context window]
 get a [bigger|larger|longer|smaller|shorter] context
@@ -39,8 +39,7 @@ where do i set the context [length|size|]
 --ctx-size
 the ctx-size option
 """)
-intent("multiline", "End a line with \\ to go on in the next one, or put three double quotes before and after a text of many lines.",
-       ["three double quotes"], do="""
+intent("multiline", do="""
 [enter|type|write|send] [several|many|multiple|two] lines [in the chat|at once|in one message|]
 [enter|type|write|send|paste] a [long text|text of many lines|multi-line prompt|multiline message|message of several lines] [in the chat|]
 make a [line break|new line] in [the chat|my message]
@@ -53,7 +52,7 @@ enter sends my message too early, how do i go on in the next line
 multi-line input
 multiline prompts
 """)
-intent("run_options", "quince run and quince chat take --system TEXT, --max-tokens N and --temperature T.", ["--temperature"], do="""
+intent("run_options", do="""
 {chg} the temperature [of|for|with] quince [run|chat]
 {chg} the temperature on the command line
 pass a system prompt to quince [run|chat]
@@ -71,7 +70,7 @@ what does --max-tokens do
 the options of quince [run|chat]
 the flags of quince run
 """)
-intent("list_filter", "quince list FILTER shows the models whose name contains FILTER.", ["filter"], do="""
+intent("list_filter", do="""
 [search|filter] [the|my|] list of models
 [search|look] for a model by name
 find a model [by name|in a long list|whose name contains qwen]
@@ -82,8 +81,7 @@ can quince list show only some models
 does quince list take a filter
 is there a search in quince list
 """)
-intent("background", "A server that quince started in the background goes on running. Stop it with kill and the process number "
-       "it printed.", ["kill"], do="""
+intent("background", do="""
 stop [a|the] [server|quince] [that runs|running|started|] in the background
 stop the background server
 end the server that quince run started

@@ -1,30 +1,25 @@
-"""Questions about quince. Every answer states what this version does; what it cannot do
-yet is said as plainly. One fixed answer each: a model this small learns one wording well
-and two wordings badly.
+"""Questions about quince. The answers stand in quince_facts.txt: one fixed answer each, since a
+model this small learns one wording well and two wordings badly.
 
 do: verb phrases for the carriers, np: noun phrases for the carriers, q: whole questions,
-yn: whole yes/no questions (and the "can I" carriers), which put `yes` before the answer.
+yn: whole yes/no questions (and the "can I" carriers), which put the fact's `yes` before the answer.
 """
+from . import known
 from .grammar import lines
 
+FACTS = known.read()
 INTENTS = []
 
 
-def intent(name, answer, keys, *, do="", np="", q="", yn="", yes="", cmd=True, none=()):
+def intent(name, *, do="", np="", q="", yn="", cmd=True):
+    fact = FACTS[name]
     INTENTS.append(dict(
-        cat="quince", name=name, answer=answer, keys=keys, none=list(none), do=lines(do),
-        np=lines(np), q=lines(q), yn=lines(yn), yes=yes, cmd=cmd))
+        cat="quince", name=name, answer=fact["say"], keys=fact["keys"], do=lines(do),
+        np=lines(np), q=lines(q), yn=lines(yn), yes=fact["yes"], cmd=cmd))
 
-
-NO_DELETE = ("Quince has no command to delete a model and never deletes model files. To free disk "
-             "space, remove the GGUF file yourself.")
-PULL = ("Quince cannot download models yet. Get a GGUF file, for example with a browser, then add "
-        "it with quince import FILE.gguf.")
 
 # ------------------------------------------------------------------ what it is
-intent("what", "Quince is a local AI server for Linux desktops. It runs language models on the CPU of "
-       "your own machine, offline and free of charge.", ["local ai server"],
-       np="""
+intent("what", np="""
 quince
 [this|the] [program|software|tool|project|application]
 quince in [short|brief|one sentence|a few words|simple words]
@@ -72,8 +67,7 @@ why quince
 how would you describe quince to a [friend|child|beginner]
 how does quince work
 """)
-intent("start", "Run quince serve to start the server. From the source tree, run scripts/start. It then "
-       "answers at http://localhost:13305.", ["quince serve"], do="""
+intent("start", do="""
 {start} {srv}
 {start} quince
 start [up|] the [quince|ai|local|] server
@@ -121,8 +115,7 @@ when do i use quince serve
 what do i run to have a server
 serve
 """)
-intent("stop", "Press Ctrl-C in the terminal where the server runs. It finishes running answers and then "
-       "exits.", ["ctrl-c"], do="""
+intent("stop", do="""
 {stop} {srv}
 {stop} quince
 stop [the server|quince] [safely|cleanly|again|for today]
@@ -164,8 +157,7 @@ i do not need the server any more, how do i end it
 how do i stop it
 how do i turn this off
 """)
-intent("address", "The server listens at http://localhost:13305 (port 13305), on this machine only.", ["13305"],
-       np="""
+intent("address", np="""
 the port
 the port number
 the default port
@@ -214,8 +206,7 @@ localhost [what|which port]
 what number comes after localhost:
 which ip address does {srv} use
 """)
-intent("port_change", "Start the server with quince serve --port N. QUINCE_PORT or the key \"port\" in "
-       "config.json work too.", ["--port"], do="""
+intent("port_change", do="""
 {chg} the port
 {chg} the port [number|of the server|quince uses|it listens on]
 use [another|a different|my own|some other|a custom] port
@@ -254,8 +245,8 @@ is the port [configurable|fixed|changeable]
 can quince [use|listen on|run on] [another|a different] port
 can i pick the port myself
 is there an option for the port
-""", yes="Yes. ")
-intent("port_taken", "Start it on another port, for example quince serve --port 8080.", ["--port"], np="""
+""")
+intent("port_taken", np="""
 the message that the port is taken
 the error address already in use
 a port conflict
@@ -279,7 +270,7 @@ two programs want the same port
 quince says that its port is in use
 my port is not free
 """)
-intent("port_zero", "With --port 0 the server picks a free port and prints it.", ["free port"], np="""
+intent("port_zero", np="""
 port 0
 port zero
 --port 0
@@ -296,8 +287,7 @@ let the server pick a [free|] port
 automatic port
 which port do i give to get a free one
 """)
-intent("remote", "By default quince serves this machine only, on 127.0.0.1 and [::1]. Start it with --host "
-       "ADDRESS to listen elsewhere.", ["--host"], do="""
+intent("remote", do="""
 reach {srv} from [another|a different|my other] {pc}
 use {srv} from my [phone|tablet|other laptop|network]
 open the server to [my network|the lan|others|other computers]
@@ -337,8 +327,7 @@ what is --host for
 is my server secure from outside
 """)
 # ------------------------------------------------------------------ data and settings
-intent("data_dir", "Quince keeps its data in ~/.local/share/quince. Change it with --data-dir DIR or "
-       "QUINCE_DATA_DIR.", ["~/.local/share/quince"], do="""
+intent("data_dir", do="""
 {chg} the data {folder}
 move the data directory
 use another [data|] [directory|folder] for the data
@@ -376,8 +365,7 @@ where are my settings [saved|stored|kept]
 what is QUINCE_DATA_DIR
 what do i [back up|copy] to keep my data
 """)
-intent("config", "Settings are in config.json in the data directory, ~/.local/share/quince; for example the "
-       "keys \"port\" and \"host\".", ["config.json"], do="""
+intent("config", do="""
 {chg} [the|my|a] settings
 {chg} the [configuration|config|options|defaults]
 configure [quince|the server]
@@ -411,8 +399,7 @@ which keys are in config.json
 what goes into config.json
 what is the name of the config file
 """)
-intent("catalog", "catalog.db is quince's SQLite database of known models; it lies in the data directory.",
-       ["sqlite"], np="""
+intent("catalog", np="""
 catalog.db
 the catalog
 the [database|database file] [of quince|]
@@ -432,8 +419,7 @@ is there a database
 where does quince remember [my|the] models
 how does quince remember imported models
 """)
-intent("env", "QUINCE_PORT, QUINCE_HOST and QUINCE_DATA_DIR set the port, the address and the data directory.",
-       ["quince_port", "quince_data_dir"], np="""
+intent("env", np="""
 the environment variables
 the env vars
 the variables quince [reads|knows|uses]
@@ -447,7 +433,7 @@ list the environment variables
 are there environment variables
 what variables can i export
 """)
-intent("several_servers", "Yes. Give each server its own --data-dir and --port.", ["--data-dir", "--port"], do="""
+intent("several_servers", do="""
 run {many} servers [at once|side by side|at the same time|together|]
 start a second server
 start another server [next to the first|]
@@ -470,7 +456,7 @@ is it possible to run two [servers|instances] [of quince|]
 what do i need for a second server
 """)
 # ------------------------------------------------------------------ API
-intent("api", "Quince offers an OpenAI compatible API at http://localhost:13305/v1.", ["openai", "13305/v1"], do="""
+intent("api", do="""
 connect [my|an|another] {app} [to quince|to the server|]
 use [quince|the server] from [my|an] {app}
 use quince [from|in|with] [python|javascript|node|go|rust|curl|my editor|vs code]
@@ -502,7 +488,6 @@ api access
 the programming interface
 """, q="""
 which api does {q} {sup}
-which apis does {q} {sup}
 what api does {q} {sup}
 what kind of api is it
 what base url do i [use|set|enter|need]
@@ -534,9 +519,8 @@ does it work like openai
 can i use the openai python [library|package|module]
 will my openai code work
 is there a rest api
-""", yes="Yes. ")
-intent("endpoints", "The main endpoints are GET /v1/models, POST /v1/chat/completions, POST /v1/completions, "
-       "POST /v1/load, POST /v1/unload and GET /v1/health.", ["/v1/chat/completions", "/v1/models"], np="""
+""")
+intent("endpoints", np="""
 the endpoints
 the [api|http] endpoints
 the routes
@@ -557,7 +541,7 @@ what requests can i send
 what can i call over http
 which paths does the api [have|offer|know]
 """)
-intent("ep_chat", "Send a POST request to http://localhost:13305/v1/chat/completions.", ["/v1/chat/completions"], do="""
+intent("ep_chat", do="""
 send a chat [message|request] over http
 chat over [http|the api]
 ask the model over [http|the api]
@@ -586,7 +570,7 @@ what url do i post to for a chat
 show me [a curl example|an example request]
 to which endpoint do i send a conversation
 """)
-intent("ep_completions", "Plain text completion is POST /v1/completions.", ["/v1/completions"], do="""
+intent("ep_completions", do="""
 complete [text|a text|plain text] over [the api|http]
 use the [text|plain|legacy] completion endpoint
 """, np="""
@@ -602,7 +586,7 @@ where do i send a prompt without chat [format|]
 does {q} {sup} [text|plain] completion
 how do i get a completion without the chat template
 """)
-intent("ep_models", "GET /v1/models lists the models; GET /v1/models/{id} shows one.", ["/v1/models"], do="""
+intent("ep_models", do="""
 list the models over [http|the api]
 get the [models|model list] [over|through|from] the api
 ask the api which models there are
@@ -622,8 +606,7 @@ which url [gives|returns] the [models|model list]
 what does [GET|] /v1/models [do|return|give]
 how does my {app} find the models
 """)
-intent("ep_health", "GET /v1/health tells whether the server is well; GET /health and GET /live work too.",
-       ["/v1/health"], do="""
+intent("ep_health", do="""
 check the [health|server's health] over [http|the api]
 test over http whether the server [is up|lives|runs]
 do a health check
@@ -646,7 +629,7 @@ what does /live do
 how can a monitor check {srv}
 how can my {app} check that the server is [up|alive|there]
 """)
-intent("ep_load", "POST /v1/load loads a model and POST /v1/unload unloads it.", ["/v1/load", "/v1/unload"], do="""
+intent("ep_load", do="""
 load a model over [http|the api]
 unload a model over [http|the api]
 load and unload models [over|through] the api
@@ -666,7 +649,7 @@ what does POST /v1/unload do
 can the api [load|unload] models
 can my {app} [load|unload] a model over http
 """)
-intent("prefixes", "The API is at /v1, and the same under /api/v1, /api/v0 and /v0.", ["/api/v1"], np="""
+intent("prefixes", np="""
 /api/v1
 /api/v0
 /v0
@@ -683,7 +666,7 @@ under which prefixes is the api
 what is the difference between /v1 and /api/v1
 can i use /api/v1 [instead of /v1|]
 """)
-intent("stream", "Put \"stream\": true in the request and the answer comes piece by piece.", ["\"stream\": true"], do="""
+intent("stream", do="""
 stream [the|an|] {ans}
 stream answers
 get the {ans} [piece by piece|word by word|token by token|bit by bit|as it is written]
@@ -709,9 +692,8 @@ does the api stream
 can answers be streamed
 can quince stream [answers|tokens|]
 does it stream [tokens|text|the answer]
-""", yes="Yes. ")
-intent("api_key", "No API key is needed on this computer. If a client insists on one, enter any text.",
-       ["no api key"], do="""
+""")
+intent("api_key", do="""
 {get} an api key
 find my api key
 set an api key
@@ -749,8 +731,7 @@ do i have to pay for an api key
 what is the api key of quince
 """)
 # ------------------------------------------------------------------ not in this version
-intent("ollama", "Not yet. This version speaks the OpenAI API only, at http://localhost:13305/v1.", ["not yet", "openai"],
-       do="""
+intent("ollama", do="""
 use [the ollama|the anthropic|ollama's|anthropic's|the claude|the gemini] api
 use an [ollama|anthropic] client
 connect [an ollama app|an anthropic client|claude code]
@@ -782,7 +763,7 @@ will my ollama [app|client|plugin] work
 does the anthropic sdk work
 is the ollama api there
 """)
-intent("pull", PULL, ["quince import", "cannot download"], do="""
+intent("pull", do="""
 {get} a [new|] {mod}
 {get} [new|more|other|another|some|any] {mods}
 download a {mod}
@@ -820,14 +801,14 @@ which command downloads a model
 what command downloads {mods}
 how do downloads work
 """)
-intent("delete", NO_DELETE, ["no command to delete"], do="""
+intent("delete", do="""
 {dele} a {mod}
 {dele} the {mod}
 {dele} [my|old|some|all|unused|the] {mods}
-{dele} [an imported|an old|this|that|a big|the starter|one] model
+{dele} [an imported|an old|this|that|a big|a|one] model
 {dele} a model [from disk|from my disk|for good|for ever|completely|permanently]
 {dele} a [model|gguf] file
-{dele} [qwen|llama|user.mymodel|quince-starter]
+{dele} [qwen|llama|user.mymodel|mistral]
 {free} disk space
 {free} [some|] [disk space|storage|space on my disk|hard disk space]
 make [room|space] on [the|my] [disk|drive|hard drive]
@@ -873,8 +854,7 @@ remove a model
 delete all models
 how do you uninstall a model
 """)
-intent("uninstall", "Quince has no uninstall command. Everything the server writes is in ~/.local/share/quince.",
-       ["no uninstall"], do="""
+intent("uninstall", do="""
 uninstall quince
 remove quince [from my {pc}|completely|again|]
 get rid of quince
@@ -888,7 +868,7 @@ how is quince uninstalled
 is there an uninstaller
 what is left after i remove quince
 """)
-intent("gpu", "No. This version runs on the CPU only; it needs no GPU and does not use one yet.", ["cpu"], do="""
+intent("gpu", do="""
 use [my|a|the] [gpu|graphics card|nvidia card|video card|amd card]
 run [models|it|quince] on [the|my|a] [gpu|graphics card]
 turn on the gpu
@@ -918,7 +898,7 @@ why is my gpu idle
 which gpus are supported
 does my nvidia card help
 """)
-intent("embeddings", "Not yet. This version has no embeddings.", ["not yet", "embeddings"], do="""
+intent("embeddings", do="""
 make embeddings
 compute [an embedding|embeddings|vectors for text]
 get [text|] embeddings
@@ -942,7 +922,7 @@ which embedding models [work|are there]
 does /v1/embeddings [work|exist]
 does rag work
 """)
-intent("speech", "Not yet. This version has no speech, only text.", ["not yet", "speech"], do="""
+intent("speech", do="""
 talk to [quince|you|the model] with my voice
 use [my voice|a microphone|speech|voice input]
 transcribe [audio|a recording|speech|a podcast|my voice]
@@ -971,7 +951,7 @@ is there [speech|voice|audio] [support|input|output]
 is [speech|voice|audio] [supported|possible|available]
 do you have a voice
 """)
-intent("images", "Not yet. This version has no images, only text.", ["not yet", "images"], do="""
+intent("images", do="""
 make [images|pictures|a picture|an image|a photo]
 create [images|pictures|a picture|an image|art]
 generate [images|pictures|a picture|an image|a logo]
@@ -1002,8 +982,7 @@ are images supported
 is there [image|vision] support
 draw me a [cat|dog|house|picture]
 """)
-intent("web", "Not yet. This version has no web page. Chat in the terminal with quince chat, or connect an "
-       "OpenAI app.", ["not yet", "quince chat"], do="""
+intent("web", do="""
 open quince in [the|my|a] browser
 use [a|the] [web page|web interface|graphical interface|gui|window|web ui]
 chat in the browser
@@ -1030,8 +1009,7 @@ is there something to click
 do i have to use the terminal
 why is there no web page
 """)
-intent("missing", "Not in this version yet: downloading or deleting models, embeddings, speech, images, a web "
-       "page, the Ollama and Anthropic APIs, and GPU use.", ["not", "gpu"], np="""
+intent("missing", np="""
 the missing features
 the features that are missing
 what is missing
@@ -1051,8 +1029,7 @@ which things are not in this version
 what will come later
 """)
 # ------------------------------------------------------------------ models
-intent("import", "Use quince import FILE.gguf. It registers the file without copying it; --name user.X gives it a "
-       "name. Then quince run user.X.", ["quince import"], do="""
+intent("import", do="""
 import a {mod}
 import a [gguf|model|] file
 import [a model|a file] from [disk|my disk|a folder|my downloads folder|a usb stick]
@@ -1110,8 +1087,8 @@ can quince use a model [i already have|from my disk]
 can i use [my own|another|other] [model|models|gguf file]
 can other models be used
 can more models be added
-""", yes="Yes. ")
-intent("import_copy", "No. quince import leaves the file where it is: nothing is copied or moved.", ["no", "copied"], q="""
+""")
+intent("import_copy", q="""
 does [quince import|importing|the import] [copy|move|duplicate|change|touch|rename] [the|my] file
 does it [copy|move|duplicate] [the|my|a] [file|model|gguf] [on import|]
 is [the|my] [file|model|gguf] [copied|moved|duplicated|changed] [on import|when i import it|by quince import|]
@@ -1128,8 +1105,7 @@ does quince import move my gguf
 copying on import
 the copy made by import
 """)
-intent("import_keep", "Quince keeps no copy: model files stay where you put them, so do not move or remove them.",
-       ["keep", "file"], q="""
+intent("import_keep", q="""
 can i {dele} the [gguf|model|] file after [importing it|the import|import]
 can i move the [gguf|model|] file after [importing it|the import|import]
 may i move the file later
@@ -1147,7 +1123,7 @@ the location of the models
 the place of imported models
 the folder of the models
 """)
-intent("name", "Give the name at import: quince import FILE.gguf --name user.X.", ["--name"], do="""
+intent("name", do="""
 name [a|my|the] model
 give [a|my|the] model [a name|another name|a nickname|my own name|a short name|an alias]
 choose [a|the] name [of|for] [a|my|an imported] model
@@ -1173,7 +1149,7 @@ why does the name start with user
 can models be renamed
 what name will my model have
 """)
-intent("formats", "Quince reads GGUF files of many families, such as llama, mistral, qwen2, qwen3, gemma and phi.", ["gguf", "qwen3"], np="""
+intent("formats", np="""
 the supported [formats|models|model formats|file formats|architectures|model types]
 the model [format|formats|architectures|families]
 the file format
@@ -1206,7 +1182,7 @@ can you recommend a model
 what is a good model [for quince|]
 recommend me a model
 """)
-intent("quants", "Quince reads the usual GGUF types, such as F16, Q8_0, Q4_0, Q4_K, Q5_K and Q6_K.", ["q4_k", "q8_0"], np="""
+intent("quants", np="""
 the supported [quantisations|quantizations|quant types|tensor types|data types|quants]
 the quantisation types
 the [quants|quantizations] quince [reads|supports|knows]
@@ -1220,8 +1196,7 @@ is [q4_k_m|q8_0|q5_k|q6_k|bf16|f16|4 bit|8 bit] supported
 which bit widths are supported
 is [q2_k|q3_k|iq4_xs] supported
 """)
-intent("gguf", "GGUF is a file format that holds a whole language model, weights and tokenizer, in one file.",
-       ["file format"], np="""
+intent("gguf", np="""
 gguf
 a gguf [file|]
 the gguf format
@@ -1237,8 +1212,7 @@ why gguf
 what does a gguf file contain
 define gguf
 """)
-intent("quantisation", "Quantisation stores a model's numbers with fewer bits, such as 4 or 8: the file gets smaller and "
-       "faster, a little less exact.", ["fewer bits"], np="""
+intent("quantisation", np="""
 [quantisation|quantization]
 a quantised model
 a quant
@@ -1257,7 +1231,7 @@ what is [quantisation|quantization] for
 why would i quantise a model
 should i take q4 or q8
 """)
-intent("list", "Use quince list to see the models quince knows.", ["quince list"], do="""
+intent("list", do="""
 list [my|the|all|all my] {mods}
 {see} [my|the|all|all the] {mods}
 {see} which {mods} [there are|i have|are installed|are available|are there|quince knows]
@@ -1299,8 +1273,7 @@ list models
 show models
 do i have any models
 """)
-intent("status", "Run quince status. It shows whether the server runs and which models are loaded.", ["quince status"],
-       do="""
+intent("status", do="""
 {see} [if|whether] {srv} is [running|up|alive|on|working|started]
 {see} the [state|status] of {srv}
 {see} the status
@@ -1340,7 +1313,7 @@ status
 are you running
 how is the server doing
 """)
-intent("logs", "Use quince logs to see the server's log; it also goes to the terminal of the server.", ["quince logs"], do="""
+intent("logs", do="""
 {see} the [log|logs|log file|server log|server logs|server's log|log messages]
 {see} the [error messages|errors|messages of the server|server messages|warnings]
 {see} what the server [is doing|does|did|says|wrote]
@@ -1392,7 +1365,7 @@ help, it {broke}
 a model [fails|failed] to load
 the model does not load
 """)
-intent("load", "Use quince load MODEL to put a model into memory. Models also load on first use.", ["quince load"], do="""
+intent("load", do="""
 load a {mod}
 load [the|my|another|this] {mod}
 load a {mod} [into memory|before i use it|in advance|ahead of time|now]
@@ -1429,8 +1402,7 @@ does the model load by itself
 are models loaded automatically
 is quince load necessary
 """)
-intent("unload", "Use quince unload MODEL to free the memory. Without a name it unloads all models; files stay on disk.",
-       ["quince unload"], do="""
+intent("unload", do="""
 unload a {mod}
 unload [the|my|this|a loaded] {mod}
 unload all [models|of them|]
@@ -1472,7 +1444,7 @@ which command removes a model from memory
 what does unloading [a model|] [do|mean]
 free memory
 """)
-intent("unload_keep", "No. Unloading only frees memory; the file stays on disk.", ["no", "file stays"], q="""
+intent("unload_keep", q="""
 does unload[ing|] [delete|remove|erase] [the|my|a] [model|file|model file]
 does quince unload [delete|remove|erase] [the|my|a|] [model|file|files|models]
 is the [file|model] [deleted|removed|gone|lost] [after|when] [unloading|i unload it|quince unload]
@@ -1487,8 +1459,7 @@ does the model file survive an unload
 the difference between unload and delete
 unload versus delete
 """)
-intent("max_loaded", "Set --max-loaded-models N on quince serve. By default one LLM stays in memory.",
-       ["--max-loaded-models"], do="""
+intent("max_loaded", do="""
 keep {many} {mods} [in {mem}|loaded]
 keep {many} {mods} loaded [at once|at the same time|together|]
 load {many} {mods} [at once|at the same time|together|]
@@ -1517,8 +1488,7 @@ is there a limit [on|of|for] loaded models
 why can only one model be loaded
 only one model stays loaded, why
 """)
-intent("lru", "When another model is loaded, the least recently used idle model is unloaded; a busy one never is.",
-       ["least recently used"], np="""
+intent("lru", np="""
 the rule for unloading
 automatic unloading
 the way quince unloads models [by itself|]
@@ -1541,7 +1511,7 @@ is a model unloaded while it [answers|is busy|is answering|is working]
 will quince unload a busy model
 what happens when i switch models
 """)
-intent("first_slow", "A model loads on first use, so the first answer takes longer; later ones are quicker.", ["first use"], q="""
+intent("first_slow", q="""
 why is the first [answer|reply|message|response|question] [so|] slow
 why does the first [answer|reply|message|response|question] take [so|] [long|longer]
 why do i have to wait [at the beginning|at first|before the first answer]
@@ -1557,7 +1527,7 @@ the delay before the first answer
 the wait at the first answer
 """)
 # ------------------------------------------------------------------ terminal
-intent("run", "Use quince run MODEL to chat with a model in the terminal.", ["quince run"], do="""
+intent("run", do="""
 run a {mod}
 run [my|the|another|this|an imported] {mod}
 chat with a {mod}
@@ -1593,8 +1563,7 @@ does quince run start the server
 what is the difference between quince run and quince load
 what do i do after the import
 """)
-intent("oneshot", "Put the prompt after the model: quince run MODEL \"prompt\" answers once. You can also pipe a prompt in.",
-       ["quince run"], do="""
+intent("oneshot", do="""
 ask [one|a single|just one] question [from the {term}|and leave|]
 get one answer [only|] [from the {term}|]
 ask [a model|] [a question|something] without [a chat|opening a chat|chatting]
@@ -1624,7 +1593,7 @@ can quince answer [once|just once|a single question] and [exit|quit]
 is there a non-interactive mode
 how do i get an answer without a chat
 """)
-intent("chat", "Use quince chat: it opens a chat with the model last used, or the default one.", ["quince chat"], do="""
+intent("chat", do="""
 start a chat
 open a chat
 chat
@@ -1658,7 +1627,7 @@ where can i chat
 how do i talk to you in the terminal
 what is the quickest way to chat
 """)
-intent("slash", "In the chat you can type /help, /clear, /system, /stats and /exit.", ["/clear", "/exit"], np="""
+intent("slash", np="""
 the chat commands
 the commands in the chat
 the slash commands
@@ -1675,7 +1644,7 @@ which commands start with a slash
 is there help in the chat
 how do i get help in the chat
 """)
-intent("clear", "Type /clear in the chat to forget the conversation and start afresh.", ["/clear"], do="""
+intent("clear", do="""
 clear the [chat|conversation|history|context|chat history]
 forget the [conversation|chat|history]
 start [a new|a fresh|another] conversation [in the chat|]
@@ -1695,7 +1664,7 @@ which [chat|] command clears the [chat|conversation|history]
 how do i start a new chat
 how do i wipe the chat history
 """)
-intent("system", "Type /system in the chat followed by the text you want as system prompt.", ["/system"], do="""
+intent("system", do="""
 set [a|the|my own] system prompt
 {chg} the system prompt
 give [the model|you] a [role|personality|system prompt]
@@ -1717,7 +1686,7 @@ which chat command sets the system prompt
 where do i [set|enter|put] the system prompt
 can i set a system prompt
 """)
-intent("stats", "Type /stats in the chat to see figures such as the speed of the answers.", ["/stats"], do="""
+intent("stats", do="""
 {see} [the|] [statistics|stats|speed|tokens per second] [in the chat|]
 {see} how fast the model is
 measure the speed [of a model|]
@@ -1734,7 +1703,7 @@ which chat command shows [statistics|the speed|stats|figures]
 how fast is the model
 how many tokens per second do i get
 """)
-intent("leave", "Type /exit or press Ctrl-D to leave the chat.", ["/exit", "ctrl-d"], do="""
+intent("leave", do="""
 leave the chat
 {stop} the chat
 quit the chat
@@ -1762,7 +1731,7 @@ i cannot leave the chat
 i want out of the chat
 /quit does not work
 """)
-intent("interrupt", "Press Ctrl-C: in the chat it stops the answer, not the program.", ["ctrl-c", "stops the answer"], do="""
+intent("interrupt", do="""
 {stop} [an|the|a long|a running] {ans}
 stop the model [from talking|while it answers|in the middle of an answer]
 interrupt [an|the|a long] {ans}
@@ -1786,7 +1755,7 @@ the answer goes on and on
 how do i stop it from talking
 can i interrupt [an answer|you|the model]
 """)
-intent("version", "Run quince version.", ["quince version"], do="""
+intent("version", do="""
 {see} the version [number|of quince|]
 {see} which version i have
 know which version [this is|i have|is installed]
@@ -1807,8 +1776,7 @@ is this the latest version
 what release is this
 version
 """)
-intent("help", "Run quince help for the list of commands, or read the manual with man quince.", ["quince help", "man quince"],
-       do="""
+intent("help", do="""
 {see} [all|the|all the] commands
 get help
 get help [with quince|with the commands|on the command line|in the terminal]
@@ -1849,7 +1817,7 @@ how does the command line work
 man page
 show help
 """)
-intent("json", "Add --json to a command to get machine-readable output.", ["--json"], do="""
+intent("json", do="""
 get [json|machine-readable|machine readable] output
 get the output as json
 print json
@@ -1872,8 +1840,7 @@ is there [json|machine-readable] output
 can the [cli|commands] print json
 does the cli {sup} json
 """)
-intent("cli_remote", "Use --host and --port, or the variable QUINCE_HOST, to tell the quince command which server to use.",
-       ["--host"], do="""
+intent("cli_remote", do="""
 point the [quince command|cli|command line] at another server
 use the quince command with [another|a remote|a different] server
 make the cli talk to another server
@@ -1894,7 +1861,7 @@ what is QUINCE_HOST
 what is QUINCE_HOST for
 the server is on [another|a different] port, what do i tell quince status
 """)
-intent("auto_start", "If no server runs, quince run, quince chat and quince load start it and say so.", ["start it"], q="""
+intent("auto_start", q="""
 do i [have to|need to] start the server [first|before quince run|myself|before i chat]
 do i [have to|need to] run quince serve [first|before quince run|]
 does the server start [by itself|automatically|on its own]
@@ -1910,8 +1877,7 @@ is quince serve needed before quince run
 starting the server automatically
 the automatic start
 """)
-intent("programs", "There are three programs: quinced is the server, quince the command line, and quince-llm the child "
-       "process that runs one loaded model.", ["quinced", "quince-llm"], np="""
+intent("programs", np="""
 quinced
 quince-llm
 the programs of quince
@@ -1936,8 +1902,7 @@ how many processes are there
 what runs a model
 """)
 # ------------------------------------------------------------------ install, platform, licence, privacy
-intent("install", "Run scripts/start in the source tree: it installs the build packages with apt, builds quince and runs "
-       "the server.", ["scripts/start"], do="""
+intent("install", do="""
 install quince
 install quince on [debian|linux|my {pc}|ubuntu]
 build quince
@@ -1970,7 +1935,7 @@ does it need [cmake|gcc|apt|build packages]
 i cloned the repository, how do i build it
 where do i get quince
 """)
-intent("tests", "Run scripts/check: it builds quince and runs all tests.", ["scripts/check"], do="""
+intent("tests", do="""
 run the tests
 run [all|the] tests
 test quince
@@ -1991,7 +1956,7 @@ where are the tests
 how is quince tested
 are there tests
 """)
-intent("platform", "Quince is for Linux desktops; Debian 12 is what it is tested on.", ["linux", "debian 12"], do="""
+intent("platform", do="""
 run quince on [windows|a mac|macos|android|ubuntu|fedora|arch|debian|linux|a raspberry pi]
 use quince on [windows|a mac|macos|android|ubuntu|fedora|arch|debian|linux|my phone]
 install quince on [windows|a mac|macos]
@@ -2017,7 +1982,7 @@ what are the requirements
 will it run on my [mac|windows pc|linux laptop]
 which debian version
 """)
-intent("licence", "Quince is open source under the Apache-2.0 licence.", ["apache-2.0"], np="""
+intent("licence", np="""
 the [licence|license]
 the [licence|license] of quince
 the source code [licence|license]
@@ -2042,7 +2007,7 @@ who develops quince
 who owns quince
 is it apache or mit
 """)
-intent("cost", "Quince is free of charge, without account or subscription.", ["free"], np="""
+intent("cost", np="""
 the price
 the price of quince
 the cost
@@ -2067,7 +2032,7 @@ is using {q} free
 what will it cost me
 are there hidden costs
 """)
-intent("account", "No. Quince needs no account and no registration.", ["no account"], do="""
+intent("account", do="""
 sign up
 create an account
 log in
@@ -2091,7 +2056,7 @@ where do i sign up
 what is my [password|login|user name]
 can i use {q} without [an account|registering|logging in|signing up]
 """)
-intent("language", "Quince is written in C.", ["written in c"], np="""
+intent("language", np="""
 the programming language
 the programming language of quince
 the language quince is written in
@@ -2107,7 +2072,7 @@ which language was used to [write|make|build] quince
 does it need python
 is there [python|rust|javascript] in quince
 """)
-intent("offline", "Quince works offline: models run on your own machine and need no internet.", ["offline"], do="""
+intent("offline", do="""
 use {q} [offline|without internet|without the internet|without a network]
 run {q} [offline|without internet|on a plane|without wifi]
 chat [offline|without internet]
@@ -2140,7 +2105,7 @@ do i have to be online
 what if my internet is down
 does it {works} when i am offline
 """)
-intent("privacy", "Your prompts never leave your computer. Quince has no telemetry and needs no account.", ["never leave"], np="""
+intent("privacy", np="""
 privacy
 data protection
 my privacy
@@ -2172,7 +2137,7 @@ what about privacy
 will you keep my secret
 """)
 # ------------------------------------------------------------------ the starter model about itself
-intent("who", "I am quince-starter, a tiny language model that ships with quince.", ["quince-starter"], np="""
+intent("who", np="""
 your name
 yourself
 you
@@ -2223,7 +2188,7 @@ identify yourself
 what do people call you
 who is there
 """)
-intent("trained", "I was trained from scratch on text made by scripts in the quince repository.", ["from scratch"], np="""
+intent("trained", np="""
 your training
 your training data
 the way you were trained
@@ -2253,7 +2218,7 @@ do you have parents
 what did you learn from
 how was the starter model trained
 """)
-intent("size", "I am tiny: a Llama-architecture model with a few million parameters.", ["few million"], np="""
+intent("size", np="""
 your size
 your parameters
 the number of your parameters
@@ -2278,8 +2243,7 @@ what is inside you
 how do you work [inside|]
 why are you so [small|tiny]
 """)
-intent("cando", "I can answer questions about quince, do small talk and simple arithmetic, and I know some everyday facts.",
-       ["simple arithmetic"], np="""
+intent("cando", np="""
 your skills
 your abilities
 your knowledge
@@ -2321,8 +2285,7 @@ what could we talk about
 what shall we talk about
 what do you want to talk about
 """)
-intent("limits", "I am a tiny starter model and often wrong about things I was not taught. A bigger model, imported as GGUF, "
-       "knows more.", ["bigger model"], np="""
+intent("limits", np="""
 your limits
 your weaknesses
 your limitations
@@ -2366,8 +2329,7 @@ do you speak [german|french|spanish|chinese|other languages|italian|russian]
 which languages do you [speak|know|understand]
 can you think
 """)
-intent("clock", "I have no clock and no internet, so I do not know today's date, the time, the weather or the news.",
-       ["no clock"], np="""
+intent("clock", np="""
 today's date
 the date
 the time
@@ -2426,7 +2388,7 @@ when is my birthday
 what is the temperature outside
 """)
 # ------------------------------------------------------------------ settings of an answer
-intent("max_tokens", "max_tokens limits how long the answer may be, in tokens.", ["max_tokens"], do="""
+intent("max_tokens", do="""
 limit the [length|size] of [an|the] {ans}
 make the answers [shorter|longer]
 get [longer|shorter] answers
@@ -2449,8 +2411,7 @@ why does the answer stop in the middle
 which setting [controls|sets|limits] the answer length
 what limits the length of an answer
 """)
-intent("temperature", "Temperature sets the randomness of answers: 0 always takes the likeliest word, higher values vary more.",
-       ["randomness"], do="""
+intent("temperature", do="""
 make [the|] answers [more|less] [random|creative|varied|predictable]
 get the same answer every time
 {chg} the temperature
@@ -2476,7 +2437,7 @@ why is the answer always the same
 why do answers differ each time
 what is a good temperature
 """)
-intent("context", "The context length is the number of tokens a model can see at once.", ["tokens", "see at once"], np="""
+intent("context", np="""
 the context length
 context length
 the context
@@ -2499,7 +2460,7 @@ is there a limit for the length of [a chat|the prompt]
 how many tokens can a model see
 the model forgot what i said
 """)
-intent("token", "A token is a piece of text, often a word or part of a word; models read and write tokens.", ["piece of text"], np="""
+intent("token", np="""
 a token
 tokens
 the word token
@@ -2513,8 +2474,7 @@ is a token a word
 define token
 why do models use tokens
 """)
-intent("llm", "A language model is a program that learned from text to predict the next word, and so can answer questions.",
-       ["predict the next word"], np="""
+intent("llm", np="""
 a language model
 a large language model
 an llm
@@ -2533,7 +2493,7 @@ define llm
 what is meant by a model
 """)
 # ------------------------------------------------------------------ trouble
-intent("not_found", "Check the name: quince list shows the names of all models.", ["quince list"], np="""
+intent("not_found", np="""
 the error model not found
 model not found
 the message model not found
@@ -2563,8 +2523,7 @@ i get a 404 for the model
 which name do i put in the model field
 what do i put as model in the request
 """)
-intent("oom", "Unload models you do not need with quince unload, or use a smaller model or a smaller quantisation.",
-       ["unload", "smaller"], do="""
+intent("oom", do="""
 save {mem}
 use less {mem}
 run a model with little {mem}
@@ -2600,7 +2559,7 @@ how much {mem} do i need
 does it need a lot of {mem}
 my {pc} freezes when i load a model
 """)
-intent("slow", "Use a smaller model or a Q4 quantisation.", ["smaller model", "q4"], do="""
+intent("slow", do="""
 make [it|quince|the model|answers] faster
 speed [it|quince|the model|things|answers] up
 get faster answers
@@ -2634,8 +2593,7 @@ generation is {slow}
 i wait too long for answers
 only two words per second
 """)
-intent("unreachable", "Check with quince status whether the server runs, and start it with quince serve.",
-       ["quince status", "quince serve"], np="""
+intent("unreachable", np="""
 connection refused
 the error connection refused
 the connection error

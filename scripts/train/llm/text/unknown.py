@@ -190,23 +190,17 @@ NEAR = lines("""
 how do i update quince
 how do i upgrade quince to a new version
 when is the next release of quince
-when will [gpu support|embeddings|speech|the web page|images] come
 what is the release date of quince
 how do i report a bug in quince
 where is the quince forum
 is there a quince newsletter
 who is the boss of quince
-how do i run quince as a systemd service
-how do i start quince at boot
 does quince support https
 how do i use tls with quince
 does quince work with docker
 is there a docker image of quince
 how do i run quince in docker
 how do i run quince in kubernetes
-does quince support tool calling
-does quince support function calling
-does quince support json mode
 can quince use my calendar
 can quince read my email
 can quince read pdf files
@@ -216,8 +210,6 @@ how many stars does quince have on github
 what is the difference between quince and lm studio
 what is the difference between quince and llama.cpp
 is quince better than [ollama|lm studio|chatgpt]
-how do i fine-tune a model
-how do i train my own model
 how do i convert a model to gguf
 how do i quantise a model
 how do i merge two models
