@@ -151,7 +151,7 @@ def variants(pattern, limit=80):
 
 class Generator:
     def __init__(self, seed, test=False, focus=()):
-        """focus: names of facts that are asked about three times as often."""
+        """focus: names of facts that are asked about more often."""
         self.rng = random.Random(seed)
         self.test = test
         self.banned = set()
@@ -169,7 +169,7 @@ class Generator:
         for i, it in enumerate(facts.ONEOFF):
             self.claim(f"fact {it['answer']}", it["q"])
         w = [sum(len(it[k]) for k in ("do", "np", "q", "yn")) ** 0.5
-             * (1 + (it["name"] in TWICE)) * (3 if it["name"] in focus else 1) for it in quince.INTENTS]
+             * (1 + (it["name"] in TWICE)) * (1.7 if it["name"] in focus else 1) for it in quince.INTENTS]
         self.quince_weights = list(itertools.accumulate(w))
         self.talk_weights = list(itertools.accumulate(len(it["q"]) ** 0.6 for it in talk.INTENTS))
         r = [len(x["rows"]) ** 0.5 for x in facts.RELATIONS]

@@ -20,7 +20,19 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def batches(queue, tokenizer, seed, size, context, focus):
+HEAD = 12  # tokens of an answer that decide which one it is
+
+
+def shortened(ids, mask):
+    """A row that ends some tokens into its last answer. A fixed answer that has begun is known by heart; which one
+    begins is what has to be learned, and short rows show more of that in the same time."""
+    last = len(mask) - 1
+    while last > 0 and mask[last - 1]:
+        last -= 1
+    return ids[:last + HEAD], mask[:last + HEAD]
+
+
+def batches(queue, tokenizer, seed, size, context, focus, cut):
     """Runs in its own process: fills the queue with (tokens, targets, weights)."""
     import bpe
     import generate
@@ -34,7 +46,7 @@ def batches(queue, tokenizer, seed, size, context, focus):
             if ids[-1] != bpe.IM_END:  # the line feed after the last turn teaches nothing
                 ids, mask = ids[:-1], mask[:-1]
             if len(ids) <= context:
-                rows.append((ids, mask))
+                rows.append(shortened(ids, mask) if rng.random() < cut else (ids, mask))
         rows.sort(key=lambda x: len(x[0]))
         # Few distinct shapes: oneDNN compiles a kernel for each one it has not seen lately.
         packs, at = [], 0
@@ -93,6 +105,7 @@ def main():
     ap.add_argument("--resume", help="go on from this checkpoint")
     ap.add_argument("--from-gguf", metavar="FILE", help="begin with the weights of an exported model, dequantised")
     ap.add_argument("--focus", metavar="FILE", help="names of facts to ask about more often (changed.py writes them)")
+    ap.add_argument("--cut", type=float, default=0, help="share of rows that end soon after their last answer has begun")
     ap.add_argument("--no-score", action="store_true", help="only save, do not score what is saved")
     a = ap.parse_args()
     if a.resume and a.from_gguf:
@@ -110,7 +123,7 @@ def main():
     import torch
     state_steps = torch.load(a.resume)["steps"] if a.resume else 0
     worker = multiprocessing.Process(target=batches, daemon=True, args=(
-        queue, a.tokenizer, a.seed + 1000 * state_steps, a.batch, model.CONTEXT, focus))
+        queue, a.tokenizer, a.seed + 1000 * state_steps, a.batch, model.CONTEXT, focus, a.cut))
     worker.start()
     torch.set_num_threads(a.threads)
     with open(a.tokenizer) as f:

@@ -1305,3 +1305,556 @@ _more("remote", """
 may other machines use the server once there is a key
 what do other computers need to use my server
 """)
+
+# ------------------------------------------------------------------ wider wording
+_more("stop_now", """
+[end|stop|quit] the server [instantly|immediately|right this moment|this second]
+the server [will not|does not] stop because an answer is still running
+i cannot wait for the running answers
+what is the fast way to stop the server
+hard stop of the server
+emergency stop
+abort everything and stop the server
+skip the waiting when stopping
+stop even while a model is answering
+""")
+_more("systemd", """
+[a|the] [service|unit] that keeps quince running
+[should|can|may] quince [run|start] [as a daemon|by itself|automatically|with the system|in the background permanently]
+quince should [start|run] [when my computer starts|after booting|always|on login|every day without me]
+after a [reboot|restart|power cut] the server [should be there|must be back|has to run again]
+which [service|unit] file belongs to quince
+set quince up [as a service|for always|to start at login]
+systemctl quince
+what do i type for systemctl
+install the programs [to ~/.local|for my user|into my home folder]
+where do i install quince after building
+""")
+_more("keys", """
+[give|hand] [a friend|an app|my phone|somebody|another machine] a key
+[i want|i need|i would like] [a new key|an api key|keys for two people]
+[new|another] [api key|access key] please
+how do [keys|api keys] get [made|created|removed|listed]
+which keys [do i have|are there|exist|did i make]
+[somebody|a friend|an old app] should no longer have access
+take access away from [a friend|an app|my old phone]
+my key was stolen
+replace a key
+[password|protection|security|login] for the server
+how do i secure the server
+show me who has a key
+a key for every device
+rename or remove a key
+""")
+_more("keys_admin", """
+[a key|which key] that may do everything
+[a key|i need a key] for [administration|the administrator|managing models]
+rights of [a normal key|an admin key]
+what can a normal key not change
+how do i let an app change the settings
+my app should be allowed to [manage|load and delete|change] models
+the key needs more rights
+""")
+_more("key_use", """
+[where|how] [do i enter|do i give|do i type|does one send] the key
+[curl|python|my script|my app] with a key
+the server asks for a key
+the server answers 401
+authorization bearer what
+how does the cli know my key
+quince says that a key is needed
+which variable holds the key for the command line
+pass my secret to quince
+""")
+_more("allow_origins", """
+a [site|page|web app|browser extension] [is not allowed|is refused|gets blocked]
+cross origin requests
+javascript in my page cannot reach the server
+access-control-allow-origin
+let a page of another address ask the server
+""")
+_more("rate_limit", """
+[restrict|throttle|brake] [clients|greedy clients|requests]
+too many requests of one program
+requests per minute
+how many requests may a client make
+protect the server from too many requests
+""")
+_more("config_reset", """
+[go|get] back to the [default|standard|original] [value|setting]
+[forget|drop|discard] a changed setting
+what i set was wrong, back to the default
+remove my change of a setting
+restore defaults
+factory settings
+""")
+_more("settings_list", """
+[every|each] setting [explained|with help]
+overview of [all|the] settings
+which [values|settings|keys] can i set
+documentation of the settings
+what can be configured and how
+explain the flags of quinced
+i look for a setting but do not know its name
+""")
+_more("history", """
+my [earlier|old|former] [inputs|messages|lines] in the chat
+up arrow in the chat
+where does the chat keep what i wrote
+can i search what i typed before
+recall my last question
+ctrl-r
+""")
+_more("offline_setting", """
+[no|never any] [contact to other machines|network traffic|connection to the outside]
+[cut|disconnect] quince from the net
+the server must not [phone out|go online|download anything|connect to the internet]
+airplane mode
+turn off all network access of the server
+quince should never contact hugging face
+a setting for machines without internet
+""")
+_more("threads", """
+[number|count] of [cpu cores|processors|threads] [for models|to use]
+my [fans|other programs] suffer, use [less cpu|fewer cores]
+quince [needs|takes|eats] [too much cpu|every core|all processors]
+only half of my cores
+how parallel does quince compute
+cpu limit
+pin it to four threads
+""")
+_more("slots", """
+[parallel|simultaneous|concurrent] [requests|answers|chats] [of one model|]
+[several|three|many] [people|clients|apps] ask the same model at once
+do clients wait for each other
+work on more than one request
+how many conversations does a model serve at the same time
+concurrency of a model
+""")
+_more("memory_limit", """
+[maximum|most|upper limit of] [memory|ram] [for models|of all models]
+models may use at most [8|16|4] gb
+keep some ram free for other programs
+restrict how much ram the models take together
+ram limit
+memory cap
+""")
+_more("log_level", """
+[more|fewer] [log lines|messages in the log]
+[debug|trace|verbose] [output|messages|mode]
+the log [says too little|is too detailed|has too many lines]
+only warnings in the log
+set the level of the log
+loglevel
+""")
+_more("cache_type", """
+[smaller|compressed|quantised] [kv cache|context memory]
+save memory with long contexts
+precision of the kv cache
+kv cache in 8 bits
+f16 or q8_0 for the cache
+""")
+_more("apis", """
+[what|which] [interfaces|protocols|api standards|kinds of api] [are supported|can i use|are there]
+[openai|ollama], [anthropic|lemonade] and what else
+is it compatible with other servers than openai's
+which other servers' clients can i use
+how many [protocols|interfaces] are spoken
+does one port serve all apis
+can different kinds of apps use the same server
+""")
+_more("ollama_port", """
+[what|who] [uses|listens on|sits on] [port|] 11434
+quince [blocks|occupies|took] [port 11434|ollama's port]
+is 11434 [taken|used|open]
+ollama [cannot start|does not start] because the port is taken
+a second port besides 13305
+i run ollama, too
+keep ollama's port free
+stop listening on ollama's port
+which setting is for the ollama port
+""")
+_more("ep_ollama", """
+[ollama's|the ollama] [paths|requests|calls|urls]
+[chat|generate|list models|pull] [in ollama's way|with ollama's api]
+/api/generate or /api/chat
+which /api paths exist
+the requests that ollama clients send
+what can an ollama client call
+""")
+_more("anthropic", """
+[claude code|anthropic's python library|an anthropic tool|the claude cli] [needs|wants|asks for] [a url|an address|a base url]
+how do i run claude code on local models
+use claude code locally
+the url for the anthropic library
+address for messages clients
+anthropic base address
+""")
+_more("lemonade", """
+[lemonade|a lemonade program|the lemonade sdk] [with|and] quince
+the path /api/v1
+where do lemonade clients connect
+is it a replacement for lemonade server
+what does lemonade's client need
+an app asks for a lemonade server
+""")
+_more("llamacpp_api", """
+[llama-server|llama.cpp] [replacement|drop-in|clients]
+clients of llama-server
+are there routes of llama.cpp
+turn text into tokens over http
+see the slots over http
+routes that llama-server has
+""")
+_more("ep_pull", """
+[start|begin|trigger] a download [by http|with a request|from a program]
+the http request for [downloading|deleting|removing] a model
+which url [downloads|fetches|deletes|removes] models
+a program wants to [fetch|remove|get] a model
+rest call to [pull|delete] a model
+watch downloads over http
+""")
+_more("ep_responses", """
+the newer api of openai
+can i use openai responses
+post /v1/responses
+client.responses.create
+stateful responses
+""")
+_more("ep_rerank", """
+[sort|rank|order] [texts|passages|hits] by how well they match
+ranking of search results
+relevance scores
+cross encoder
+which request reranks
+jina rerank or cohere rerank
+""")
+_more("ep_metrics", """
+[counters|gauges|numbers] for monitoring
+grafana dashboard for the server
+prometheus target
+what does the server count
+export metrics
+""")
+_more("ep_stats", """
+[statistics|tokens per second|log lines] by http
+json with the last answer's speed
+read log lines from a program
+which url has the log
+""")
+_more("tools", """
+[pass|offer|hand] [functions|tools] to [a|the] model
+models that [call functions|use tools|call tools]
+openai tools
+function call
+tool use
+agents with local models
+make the model call my function
+how does tool_choice work
+""")
+_more("json_mode", """
+[answers|replies|output] [as|in] json
+[valid|strict|guaranteed] json
+the answer must [match|follow|fit] [a schema|my schema|a json schema]
+schema for the answer
+parseable answers
+json_schema
+force the format of the answer
+""")
+_more("presets", """
+a model with [a fixed|my own] [character|system prompt|system message|role]
+[store|keep] a system prompt [for good|with a model]
+derive a model from another one
+make a variant of a model with other parameters
+create a persona
+own model from an existing one
+""")
+_more("pull_hf", """
+[look|search] [around|] on hugging face
+which models does hugging face have for [coding|chat|translation]
+[find|discover] [new|good|small|other] models
+is there a catalogue of models online
+model hub search
+i know a repository on hugging face
+get a gguf repository
+huggingface.co
+""")
+_more("pull_ollama", """
+ollama pull [for quince|in quince]
+i only know the ollama name
+ollama's registry
+name:tag as in ollama
+get gemma3:4b
+pull mistral:7b
+""")
+_more("variants", """
+[q4|q5|q6|q8|f16] [version|file|variant] of a model
+which quantisation is downloaded
+[smaller|larger|more exact] variant
+pull only one file of a repository
+how do i say which quantisation
+choose the file of a repository
+""")
+_more("downloads", """
+[how long|how much] [will the|is left of the] download
+[percent|progress|speed] of the download
+is [a|my] download still [running|going]
+[halt|hold|interrupt] a download
+go on with the download later
+i do not want this download any more
+list of downloads
+what is quince downloading right now
+""")
+_more("pull_resume", """
+[network|wifi|internet] [failed|gone|broke] [while|during] [downloading|a download]
+the download [stopped|died|hangs] in the middle
+half a model has come
+does it start all over
+go on where it stopped
+must i fetch it all again
+retry a download
+""")
+_more("pull_where", """
+[place|location|path] of [downloaded models|downloads|fetched models]
+[on which disk|where exactly] are the downloaded files
+big models need another disk
+the hub folder
+downloads fill my home folder, use another place
+hugging face cache
+shared folder of downloads
+""")
+_more("discovery", """
+[lm studio|ollama|llama.cpp] [models|files] [in quince|are found]
+reuse [what ollama downloaded|my lm studio models|files of other programs]
+see models of other tools
+a directory with my gguf files
+models i did not import show up
+extra models
+folder of models
+scan a folder
+""")
+_more("export", """
+[write|dump|save] [the description|the definition|the settings] of a model
+[json|file] that describes a model
+[same|my] model settings on [my laptop|a second machine|another pc]
+share a model definition
+back up a model definition
+""")
+_more("alias", """
+[nickname|second name|short form|other name] [of|for] a model
+call qwen simply q
+my app only knows [gpt-3.5-turbo|gpt-4o|a certain name]
+[names|aliases] of models
+the model's name is too long to type
+map a name to a model
+delete an alias
+""")
+_more("remote_models", """
+[use|add|reach] a [gpu server|bigger machine|server of my company|cloud model] [through|with|from] quince
+[forward|pass|send] requests [to|on to] [another|a bigger|a remote] [machine|server]
+models that are computed elsewhere
+an openai compatible server somewhere else
+put a second server behind quince
+load balancing over servers
+sglang
+my workstation computes, my laptop asks
+""")
+_more("delete_import", """
+is the gguf lost when i delete its model
+my file must not be lost when i remove the model
+delete the entry but not the file
+the model should leave the list and the file should stay
+does rm erase a file that i imported
+""")
+_more("delete_starter", """
+it refuses to delete quince-starter
+quince-starter cannot be removed, why
+i only want my own models in the list, not the starter
+remove the small model that came with quince
+""")
+_more("delete_yes", """
+[unattended|automatic|scripted] [deletion|delete] of a model
+no question when deleting
+quince rm --yes
+delete without confirm
+suppress the question when deleting
+""")
+_more("delete", """
+[remove|delete|erase] a [downloaded|pulled|fetched] model
+[get rid of|throw away|kick out] a model
+what is the command for deleting
+quince delete MODEL
+quince rm MODEL
+how do i undo a pull
+remove several models
+delete two models at once
+is deleting a model safe for my files
+does delete ask me
+can i remove a model from the list
+free the disk of an old model
+""")
+_more("cleanup", """
+[junk|garbage|rubbish|remains|leftovers] [of downloads|in the cache]
+[incomplete|partial|aborted] files
+[free|win] space without deleting models
+remove files nobody needs
+files of models that are gone
+show me first what would be deleted
+dry run of cleanup
+clear the download cache
+""")
+_more("show", """
+[details|properties|facts|data] of [a|one|the] model
+[tell me|show me] [all|everything] about {mname}
+[context length|parameters|licence|template] of my model
+what does quince know about a model
+where does this model come from
+which file belongs to a model
+quince show {mname}
+""")
+_more("ps", """
+[process|pid] of [a|the] model
+[ram|memory] of [each|every|a] model in memory
+models that run now with their memory
+which model takes the most memory
+what is in memory and how big is it
+ollama ps
+""")
+_more("top", """
+[watch|observe|follow] the server [live|in real time|continuously]
+live [figures|display|monitor|dashboard in the terminal]
+top for models
+tokens per second live
+see requests come in
+how do i quit top
+""")
+_more("cli_stats", """
+[speed|tokens per second] of the last answer in the terminal
+how quick was that answer
+numbers since the server started
+performance figures of the server
+how many requests were answered
+""")
+_more("pin", """
+[hold|fix|lock|nail] a model in memory
+this model must [stay|remain|never leave|not be unloaded]
+never unload my favourite model
+[make|keep] a model permanent in memory
+release a pinned model
+undo pinning
+the model is thrown out all the time
+a model that always stays
+""")
+_more("keep_alive", """
+[stay|remain|be kept] loaded for [5 minutes|an hour|a day]
+[how long|for what time] is a model kept
+time until a model is unloaded
+unload it after 30 minutes without use
+keep it loaded for ever
+ollama's keep_alive
+""")
+_more("idle", """
+[automatic|timed] unloading
+models that nobody uses
+free ram when i do nothing
+unload after inactivity
+timeout of unused models
+when nobody asks for an hour
+""")
+_more("preload", """
+[warm|ready|loaded] [model|] [at|from] the start
+the model should be there when the server comes up
+no waiting at the first question after a start
+load on startup
+start with a model already in memory
+""")
+_more("backends", """
+[another|a different|a faster] engine
+[llama.cpp|whisper|stable diffusion|vulkan] [engine|backend]
+[which|what] engines [exist|can i install|work on my machine]
+fetch an engine
+add llama.cpp to quince
+is llama.cpp inside
+state of the engines
+plugins for quince
+update llama-server
+""")
+_more("backend_use", """
+[switch|set] a model to [llama-server|llama.cpp]
+this model should run with llama.cpp
+which option of quince load sets the engine
+prefer llama-server for one model
+quince load with another engine
+""")
+_more("backend_remove", """
+[throw away|drop|deinstall] [an engine|llama-server|the vulkan engine]
+i no longer need the engine of llama.cpp
+get rid of a backend
+free the disk of an engine
+""")
+_more("think", """
+[no|without|less] [thinking|reasoning]
+[show|hide] what the model thinks
+the model [reasons|thinks] for minutes
+let the model think longer
+chain of thought
+reasoning off
+answer at once
+""")
+_more("slash_model", """
+[another|a different|the next] model in the same [chat|conversation]
+change models in the running chat
+switch to {mname} in the chat
+ask a bigger model without leaving the chat
+""")
+_more("synonyms", """
+short for list
+ls or list
+rm or delete
+abbreviations of commands
+is there an ls command
+""")
+_more("completion", """
+[tab|autocomplete|auto completion] [for|in] [bash|zsh|my shell|the terminal]
+pressing tab does nothing
+complete model names with tab
+bashrc line
+zshrc line
+""")
+_more("uninstall", """
+remove quince completely from my {pc}
+deinstall quince
+how do i throw quince away
+what do i delete to be rid of quince
+which folders does quince leave behind
+""")
+_more("unload_keep", """
+does unload delete anything
+is the model gone after unload
+do i lose the model when i unload it
+is the file still there after unloading
+is unload the same as delete
+does stop delete my model
+""")
+_more("missing", """
+what do i need other engines for
+what is left to other engines
+which things need an engine of others
+""")
+_more("auto_start", """
+does quince pull start the server
+does quince import need a running server
+which commands start the server by themselves
+""")
+_more("programs", """
+what is quince-bridge
+what is quince-llm
+which programs does quince consist of
+name the programs of quince
+""")
+_more("privacy", """
+does quince send telemetry
+is there telemetry
+who can see my prompts
+do remote servers see my prompts
+""")
