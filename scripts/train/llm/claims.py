@@ -34,23 +34,20 @@ def options_in(text):
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
 
 
-# Facts about what deletes nothing, although one might think so.
-ABOUT_DELETING = {"unload_keep", "import_keep", "delete_import", "delete_starter"}
-# What an answer that advises to delete something holds.
-DELETES = re.compile(r"quince (?:delete|rm|cleanup|backends uninstall|keys remove)\b|/v1/delete\b|/api/delete\b|"
-                     r"delete its programs", re.I)
+# What an answer holds that advises to delete models, files or programs.
+DELETES = re.compile(r"quince (?:delete|rm|cleanup|backends uninstall)\b|/v1/delete\b|/api/delete\b|delete its programs", re.I)
 
 
 def answer_errors(product, question, answer, right):
-    """What is wrong with a model's answer beyond not being the expected one: what it denies or invents, and advice
-    to delete where the question is about something else, or other advice than the right one where it is about that.
-    question: a line of starter_questions.jsonl."""
+    """What is wrong with a model's answer beyond not being the expected one: what it denies or invents, any wrong
+    answer to a question about deleting, and advice to delete where nothing of that kind was asked.
+    question: a line of starter_questions.jsonl; right: whether the answer is an expected one."""
     out = product.errors(answer)
-    facts = known.read()
-    about = any(DELETES.search(facts[n]["say"]) or n in ABOUT_DELETING for n in question["facts"])
-    if not right and about and not answer.startswith("I do not know"):
+    if right or answer.startswith("I do not know"):
+        return out
+    if question.get("deletes"):
         out.append("a wrong answer about deleting")
-    if not right and not about and DELETES.search(answer):
+    elif DELETES.search(answer):
         out.append("advice to delete that nobody asked for")
     return out
 

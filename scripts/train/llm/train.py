@@ -36,17 +36,20 @@ def batches(queue, tokenizer, seed, size, context, focus, cut):
     """Runs in its own process: fills the queue with (tokens, targets, weights)."""
     import bpe
     import generate
+    from text import known
     os.nice(5)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    fixed = {start + f["say"] for f in known.read().values() for start in ("", f["yes"])}
     tok, gen, rng = bpe.Tokenizer.load(tokenizer), generate.Generator(seed, focus=focus), random.Random(seed + 1)
     while True:
         rows = []
         for _ in range(4000):
-            ids, mask = tok.chat(gen.conversation())
+            turns = gen.conversation()
+            ids, mask = tok.chat(turns)
             if ids[-1] != bpe.IM_END:  # the line feed after the last turn teaches nothing
                 ids, mask = ids[:-1], mask[:-1]
             if len(ids) <= context:
-                rows.append(shortened(ids, mask) if rng.random() < cut else (ids, mask))
+                rows.append(shortened(ids, mask) if turns[-1][1] in fixed and rng.random() < cut else (ids, mask))
         rows.sort(key=lambda x: len(x[0]))
         # Few distinct shapes: oneDNN compiles a kernel for each one it has not seen lately.
         packs, at = [], 0
@@ -105,7 +108,7 @@ def main():
     ap.add_argument("--resume", help="go on from this checkpoint")
     ap.add_argument("--from-gguf", metavar="FILE", help="begin with the weights of an exported model, dequantised")
     ap.add_argument("--focus", metavar="FILE", help="names of facts to ask about more often (changed.py writes them)")
-    ap.add_argument("--cut", type=float, default=0, help="share of rows that end soon after their last answer has begun")
+    ap.add_argument("--cut", type=float, default=0, help="share of rows about quince that end soon after their last answer has begun")
     ap.add_argument("--no-score", action="store_true", help="only save, do not score what is saved")
     a = ap.parse_args()
     if a.resume and a.from_gguf:
