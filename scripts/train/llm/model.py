@@ -331,7 +331,7 @@ def generate(cfg, w, prompts, stop, max_new=96):
     norm = lambda x, g: x * torch.rsqrt((x * x).mean(-1, keepdim=True) + EPS) * g
     keys = [torch.zeros(b, heads, 0, hd) for _ in range(cfg["layers"])]
     vals = [torch.zeros(b, heads, 0, hd) for _ in range(cfg["layers"])]
-    out, alive, at = [[] for _ in prompts], torch.ones(b, dtype=torch.bool), 0
+    out, rows, at = [[] for _ in prompts], torch.arange(b), 0  # rows: which prompts still go on
     for _ in range(max_new):
         t = tok.shape[1]
         pos = (torch.arange(at, at + t)[None] - pad[:, None]).clamp(0, CONTEXT - 1)
@@ -347,19 +347,22 @@ def generate(cfg, w, prompts, stop, max_new=96):
         h = w["emb"][tok]
         for i in range(cfg["layers"]):
             qkv = norm(h, w[f"{i}.norm1"]) @ w[f"{i}.qkv"].t()
-            q, k, v = (x.view(b, t, heads, hd).transpose(1, 2) for x in qkv.split(dim, -1))
+            q, k, v = (x.view(len(rows), t, heads, hd).transpose(1, 2) for x in qkv.split(dim, -1))
             keys[i] = torch.cat((keys[i], rotate(k)), 2)
             vals[i] = torch.cat((vals[i], v), 2)
             a = torch.softmax(rotate(q) @ keys[i].transpose(2, 3) * hd ** -0.5 + bias, -1)
-            h = h + (a @ vals[i]).transpose(1, 2).reshape(b, t, dim) @ w[f"{i}.out"].t()
+            h = h + (a @ vals[i]).transpose(1, 2).reshape(len(rows), t, dim) @ w[f"{i}.out"].t()
             g, u = (norm(h, w[f"{i}.norm2"]) @ w[f"{i}.gateup"].t()).chunk(2, -1)
             h = h + (torch.nn.functional.silu(g) * u) @ w[f"{i}.down"].t()
         nxt = (norm(h[:, -1], w["norm"]) @ w["emb"].t()).argmax(-1)
         at += t
-        alive &= nxt != stop
-        if not alive.any():
+        on = nxt != stop
+        if not on.any():
             break
-        for i in alive.nonzero()[:, 0].tolist():
-            out[i].append(int(nxt[i]))
+        if not on.all():  # what has ended is computed no further
+            rows, nxt, pad = rows[on], nxt[on], pad[on]
+            keys, vals = [x[on] for x in keys], [x[on] for x in vals]
+        for i, token in zip(rows.tolist(), nxt.tolist()):
+            out[i].append(token)
         tok = nxt[:, None]
     return out
