@@ -126,7 +126,8 @@ static qn_err read_object(const char *path, struct qn_json **doc, struct qn_erro
     struct qn_gguf_str text;
     struct qn_json *definition;
     struct qn_buf file;
-    if (qn_gguf_open(path, &g, NULL) == QN_OK) {
+    qn_err no_gguf = qn_gguf_open(path, &g, e);
+    if (!no_gguf) {
         qn_err err = qn_gguf_str(g, "fake.options", &text, e);
         if (!err)
             err = qn_json_parse(text.s, text.n, doc, e);
@@ -134,12 +135,12 @@ static qn_err read_object(const char *path, struct qn_json **doc, struct qn_erro
         return err;
     }
     qn_buf_init(&file, SCRIPT_MAX);
-    qn_err err = qn_file_read(path, &file, e);
+    qn_err err = qn_file_read(path, &file, NULL);
     if (!err)
-        err = qn_json_parse(qn_buf_cstr(&file), file.len, &definition, e);
+        err = qn_json_parse(qn_buf_cstr(&file), file.len, &definition, NULL);
     qn_buf_deinit(&file);
     if (err)
-        return err;
+        return no_gguf; /* e says what is wrong with the GGUF */
     struct qn_jref root = qn_json_root(definition), model = qn_json_get(&root, "model");
     err = qn_json_parse(qn_json_raw_str(&model), strlen(qn_json_raw_str(&model)), doc, e);
     qn_json_free(definition);

@@ -142,7 +142,7 @@ def test_many_small_files_with_few_descriptors(fetch, hub):
     files = [fetch.file(f"f{i}", noise(100 + i, i)) for i in range(200)]
     command = ["sh", "-c", 'ulimit -n 128; exec "$0"', str(PROBE)]
     out = subprocess.run(command, input=fetch.plan(*files), capture_output=True, text=True, timeout=PATIENCE_S)
-    assert json.loads(out.stdout)["end"] == "done", out.stderr
+    assert json.loads(out.stdout)["end"] == "done", out.stdout + out.stderr
     assert all(fetch.path(f"f{i}").read_bytes() == noise(100 + i, i) for i in range(200))
 
 
