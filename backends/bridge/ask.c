@@ -1,4 +1,4 @@
-/* See ask.h. Talks and texts; sounds and pictures are in ask_media.c. */
+/* See ask.h. Chats, completions, embeddings and reranking; audio and images are in ask_media.c. */
 #include "bridge/ask.h"
 
 #include "base/json.h"
@@ -14,7 +14,8 @@
 enum { ANY = 1u << QN_FLAVOUR_OPENAI | 1u << QN_FLAVOUR_LLAMA | 1u << QN_FLAVOUR_VLLM };
 enum { LLAMA = 1u << QN_FLAVOUR_LLAMA, VLLM = 1u << QN_FLAVOUR_VLLM };
 
-/* Names of sampling on the wire, and who knows them; who does not goes without. */
+/* Names of the sampling parameters in requests, and the kinds of servers that support each; a
+ * parameter is left out for servers that do not support it. */
 static const struct {
     const char *name;
     size_t offset;
@@ -64,7 +65,7 @@ static void write_bias(const struct qn_biases *b, struct qn_jw *w)
     qn_jw_obj_end(w);
 }
 
-/* Adapters by the numbers that llama-server was started with. */
+/* Selects adapters by the ids that llama-server assigned to them when it was started. */
 static qn_err write_loras(const struct qn_loras *l, const struct qn_ask_to *to, struct qn_jw *w,
                           struct qn_error *e)
 {
@@ -99,7 +100,7 @@ static qn_err write_sampling(const struct qn_job *job, const struct qn_ask_to *t
         if (samplings[i].integer) {
             memcpy(&n, at, sizeof n);
             if (job->count_only && samplings[i].offset == offsetof(struct qn_sampling, max_tokens))
-                n = 1; /* the least that makes a server count the prompt */
+                n = 1; /* the smallest value for which a server processes and counts the prompt */
             if (n != QN_UNSET)
                 qn_jw_ki64(w, samplings[i].name, n);
         } else {
@@ -124,7 +125,7 @@ static qn_err write_sampling(const struct qn_job *job, const struct qn_ask_to *t
     return write_loras(&s->lora, to, w, e);
 }
 
-/* What every streamed request has. */
+/* Members that every streamed request has. */
 static void write_head(const struct qn_ask_to *to, struct qn_jw *w)
 {
     if (to->model)
@@ -163,7 +164,8 @@ static void write_tools(const struct qn_chat *c, struct qn_jw *w)
         qn_jw_kbool(w, "parallel_tool_calls", false);
 }
 
-/* Variables of the chat template, and whether to reason, which is one for most models. */
+/* Variables of the chat template and the switch for reasoning, which is such a variable for most
+ * models. */
 static qn_err write_template(const struct qn_job *job, const struct qn_ask_to *to, struct qn_jw *w,
                              struct qn_error *e)
 {
@@ -276,7 +278,7 @@ static qn_err ask_chat(const struct qn_job *job, const struct qn_ask_to *to,
     return err;
 }
 
-/* ---- Texts ---- */
+/* ---- Completions, embeddings and reranking ---- */
 
 static qn_err ask_complete(const struct qn_job *job, const struct qn_ask_to *to,
                            struct qn_engine_call *out, struct qn_error *e)

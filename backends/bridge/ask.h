@@ -1,4 +1,4 @@
-/* A job as an HTTP request of an OpenAI-style server. Pure. */
+/* Translates a job to an HTTP request for an OpenAI-style server. Pure. */
 #ifndef QN_BRIDGE_ASK_H
 #define QN_BRIDGE_ASK_H
 
@@ -10,31 +10,34 @@
 
 enum { QN_ASK_BODY_MAX = 512 * 1024 * 1024 };
 
-/* How a server's addresses and forms differ. */
+/* The APIs that servers have: their paths and the forms of their requests. */
 enum qn_api {
-    QN_API_OPENAI,  /* below a base address that ends in /v1 */
-    QN_API_WHISPER, /* whisper-server: one address, /inference */
-    QN_API_SD       /* sd-server: OpenAI's pictures, further wishes hidden in the prompt */
+    QN_API_OPENAI,  /* OpenAI's API, below a base address that ends in /v1 */
+    QN_API_WHISPER, /* whisper-server: the only path is /inference */
+    QN_API_SD       /* sd-server: OpenAI's API for images, with further parameters embedded in the
+                       prompt */
 };
 
 struct qn_ask_to {
     enum qn_api api;
     enum qn_flavour flavour;
-    const char *model;   /* as the server calls it; NULL: it has one and needs no name */
-    bool several_owners; /* more than one owner has asked: the server would reuse one's prompts
-                            for another, so its prompt cache is turned off */
+    const char *model;   /* the model's name on the server; NULL: the server has one model and needs
+                            no name */
+    bool several_owners; /* requests have come from more than one owner. The server could then reuse
+                            one owner's cached prompt for another owner's request, so its prompt
+                            cache is turned off */
 };
 
 struct qn_engine_call {
-    const char *path; /* to be put behind the base address; a constant */
+    const char *path; /* appended to the base address; a constant */
     char content_type[128];
     struct qn_buf body;
-    size_t first, inputs; /* EMBED, RERANK: which of the job's inputs are in it */
+    size_t first, inputs; /* EMBED, RERANK: the range of the job's inputs in this request */
 };
 
-/* batch: of an EMBED or RERANK, the inputs that go into this request; else NULL. QN_EUNSUPPORTED,
- * QN_EINVAL: the job wants what the server cannot do. Whatever is returned, the ask is to be given
- * to qn_ask_deinit. */
+/* batch: for EMBED and RERANK, the inputs that this request contains; else NULL. QN_EUNSUPPORTED,
+ * QN_EINVAL: the server cannot do what the job asks for. The caller must pass *out to
+ * qn_ask_deinit, also after an error. */
 qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to,
                    const struct qn_input_batch *batch, struct qn_engine_call *out,
                    struct qn_error *e);

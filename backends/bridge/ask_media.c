@@ -1,4 +1,4 @@
-/* Sounds and pictures as requests: forms with files where there are files. See ask.h. */
+/* Requests for audio and images: multipart forms if they contain files, else JSON. See ask.h. */
 #include "bridge/ask_private.h"
 
 #include "base/json.h"
@@ -10,8 +10,8 @@
 
 enum { BOUNDARY_DIGITS = 32, SIZE_BYTES = 48 };
 
-/* A form that grows in a buffer. Names are our own; values and files may be anything but the
- * boundary, which is random. */
+/* A multipart form that is written to a buffer. The field names are constants of this file; values
+ * and files may have any content except the boundary, which is random. */
 struct form {
     struct qn_buf *out;
     char boundary[BOUNDARY_DIGITS + 1];
@@ -56,7 +56,8 @@ static void form_end(struct form *f)
     qn_buf_fmt(f->out, "--%s--\r\n", f->boundary);
 }
 
-/* What a sound file is by its first bytes: servers go by the name's ending. */
+/* A file name for audio data, with the extension that its first bytes imply, because servers
+ * recognise the format by the extension. */
 static const char *sound_name(const struct qn_attachment *p)
 {
     static const struct {
@@ -132,7 +133,8 @@ qn_err qn_ask_speak(const struct qn_job *job, const struct qn_ask_to *to,
     return QN_OK;
 }
 
-/* What OpenAI's pictures have no members for, as sd-server takes it out of the prompt. */
+/* Appends the parameters that OpenAI's image API lacks, in the form in which sd-server extracts
+ * them from the prompt. */
 static void write_extra(const struct qn_job *job, struct qn_buf *prompt)
 {
     const struct qn_image *i = &job->image;

@@ -1,4 +1,4 @@
-/* What ask.c and ask_media.c share: each fills *out for one task. */
+/* Shared by ask.c and ask_media.c. Each function fills *out for one task. */
 #ifndef QN_BRIDGE_ASK_PRIVATE_H
 #define QN_BRIDGE_ASK_PRIVATE_H
 

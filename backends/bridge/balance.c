@@ -1,6 +1,6 @@
 #include "bridge/balance.h"
 
-/* The turn of those that may be taken; -1: there are none. */
+/* Chooses among the usable servers that are not in the mask `without`; -1: there are none. */
 static int turn(struct qn_balance *b, unsigned without)
 {
     int best = -1;

@@ -1,6 +1,7 @@
-/* Which of several servers gets the next request: those that can be used take turns by their
- * weights. Pure. Source of the turns: smooth weighted round robin as nginx has it; each round every
- * server's credit grows by its weight, the richest is taken and pays the sum of all weights. */
+/* Load balancing: chooses which of several servers receives the next request. Usable servers take
+ * turns in proportion to their weights. Pure. Algorithm: smooth weighted round robin as in nginx;
+ * for each request every server's credit grows by its weight, the server with the most credit is
+ * chosen, and its credit is reduced by the sum of all weights. */
 #ifndef QN_BRIDGE_BALANCE_H
 #define QN_BRIDGE_BALANCE_H
 
@@ -18,8 +19,8 @@ struct qn_balance {
     } v[QN_REMOTE_UPSTREAMS_MAX];
 };
 
-/* The next one whose breaker is closed, preferably not among those of the mask `tried` (bit i:
- * number i); -1: none is closed. */
+/* Chooses the next server whose breaker is closed, preferably not one in the mask `tried` (bit i:
+ * server i). -1: no breaker is closed. */
 int qn_balance_pick(struct qn_balance *b, unsigned tried);
 
 #endif

@@ -1,4 +1,4 @@
-/* See breaker.h: state and event choose one row. */
+/* See breaker.h. State and event select an entry of one table. */
 #include "bridge/breaker.h"
 
 typedef enum qn_breaker_state (*action)(struct qn_breaker *b, int64_t now_ms);
@@ -37,8 +37,8 @@ static enum qn_breaker_state probe(struct qn_breaker *b, int64_t now_ms)
     return QN_BREAKER_HALF_OPEN;
 }
 
-/* A request that began before it opened may still end well, which tells as much as a probe; one
- * that fails then tells nothing new. */
+/* A request that was sent before the breaker opened may still succeed, which closes the breaker
+ * like a successful probe. If such a request fails, the breaker does not change. */
 static const action table[QN_BREAKER_STATES][QN_BREAKER_EVENTS] = {
     [QN_BREAKER_CLOSED] = {close_it, count, stay},
     [QN_BREAKER_OPEN] = {close_it, stay, probe},

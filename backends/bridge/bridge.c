@@ -1,5 +1,5 @@
-/* See bridge.h. A job waits for a server, is asked, heard, and perhaps asked again elsewhere while
- * nothing of its answer has been said. */
+/* See bridge.h. For each job: wait for a usable server, send a request, convert the reply to
+ * events, and possibly retry on another server as long as no event has been sent. */
 #include "bridge/bridge.h"
 
 #include "base/buf.h"
@@ -22,28 +22,30 @@
 
 enum {
     STEP_MS = 100,  /* longest wait within one step */
-    GRIEF_MS = 500, /* a broken connection to the own server: has it died? */
-    RETRY_MS = 200, /* before the same server is asked again */
+    GRIEF_MS = 500, /* after a broken connection to the process's own server: time until the check
+                       whether that server has died */
+    RETRY_MS = 200, /* delay before a retry on the same server */
     TRIES_MAX = 4,
-    LATE_MS = 1000,  /* for the usage and the end of an answer that is complete */
-    HEALTH_MS = 100, /* between two looks at a server that loads */
+    LATE_MS = 1000,  /* time allowed for the usage and the end of a reply whose choices are
+                        complete */
+    HEALTH_MS = 100, /* interval of health checks while a server loads */
     ARENA_MAX = 1024 * 1024,
     SMALL_BODY_MAX = 4 * 1024 * 1024
 };
 
 struct run {
     struct bridge *bridge;
-    const struct qn_job *job; /* NULL: free */
+    const struct qn_job *job; /* NULL: the slot is free */
     struct qn_sink *out;
     struct qn_hearing hearing;
     struct qn_engine_call ask;
-    struct qn_exchange *x; /* NULL: waiting */
+    struct qn_exchange *x; /* NULL: no request is in progress */
     struct qn_up *up;
-    unsigned tried; /* bit i: server i was asked and failed */
+    unsigned tried; /* bit i: server i has failed for this job */
     int tries;
-    int64_t due_ms;         /* waiting until then */
-    struct qn_error *grief; /* the own server broke off, for which this is the reason if it lives;
-                               NULL: it did not */
+    int64_t due_ms;         /* earliest time of the next attempt */
+    struct qn_error *grief; /* the connection to the own server broke; this error is reported if the
+                               server is still alive. NULL: the connection did not break */
     bool paused;
 };
 
@@ -53,12 +55,13 @@ struct bridge {
     struct qn_remote def;
     struct qn_ups ups;
     struct run *runs;
-    uint64_t owner;      /* owner_salt of the latest job; 0: none yet, or the server's own */
-    bool several_owners; /* have asked */
+    uint64_t owner;      /* owner_salt of the latest job; 0: no job so far, or the server's own
+                            owner */
+    bool several_owners; /* jobs of several owners have been received */
     char *base;          /* address of the own server */
 };
 
-/* Of the process: it is started before its model is loaded. */
+/* Global because the server is started before the model is loaded. */
 static struct qn_server server;
 
 /* ---- One job ---- */
@@ -135,8 +138,8 @@ static void on_end(void *ctx, int status, const struct qn_error *broken)
         r->due_ms = qn_now_ms() + GRIEF_MS;
         return;
     }
-    /* One that has too much to do is well, and so is one that finds a request wrong or that answers
-     * with what was not asked for: the next request may be one it understands. */
+    /* The server counts as working when it is overloaded (429), when it rejects a request as
+     * invalid, and when the content of its reply is malformed: the next request may succeed. */
     bool odd = status == 200 && err == QN_ECHILD && (!broken || r->hearing.error.code);
     qn_upstream_note(r->up, !err || !passing || status == 429 || odd, &why);
     if (!err && takes_inputs(r) && next_batch(r))
@@ -158,7 +161,7 @@ static void on_end(void *ctx, int status, const struct qn_error *broken)
     }
 }
 
-/* None can be used now: waits where one is just being probed. */
+/* No server is usable: waits if a probe is in progress, else fails. */
 static void wait_or_fail(struct run *r)
 {
     struct qn_ups *u = &r->bridge->ups;
@@ -178,8 +181,8 @@ static void wait_or_fail(struct run *r)
     run_fail(r, &why);
 }
 
-/* Where the own server has died, so does this process, and the router sees what is to be done for
- * the job; where it lives, it has only broken off. */
+/* If the own server has died, this process exits too, and the router decides what to do with the
+ * job. If the server is alive, the job fails with the error of the connection. */
 static void end_grief(struct run *r)
 {
     char how[80];
@@ -313,10 +316,10 @@ static void bridge_unload(void *self)
 
 /* ---- Loading ---- */
 
-/* One question while nothing else runs. */
+/* One request while no other request is in progress. */
 struct small {
     struct qn_buf body;
-    int status; /* 0: no answer */
+    int status; /* 0: no reply */
     bool over;
 };
 
@@ -354,7 +357,8 @@ static qn_err ask_small(struct bridge *b, const char *path, struct small *s, str
     return err;
 }
 
-/* How much of the file the server has in memory is the best that can be known from outside. */
+/* Estimates the progress of loading by the share of the file that the server has in memory, the
+ * best measure available from outside. */
 static double share_loaded(const char *file)
 {
     struct stat st;
@@ -371,7 +375,8 @@ static qn_err wait_for_server(struct bridge *b, const char *file, struct qn_prog
     bool by_signal;
     for (;;) {
         struct small s;
-        if (qn_server_ended(&server, how, &by_signal)) /* one that ends by itself would again */
+        if (qn_server_ended(&server, how, &by_signal)) /* a server that exits by itself would do so
+                                                          again */
             return qn_fail(e, by_signal ? QN_ECHILD : QN_EUNSUPPORTED,
                            "%s %s while it loaded the model: its last lines in the "
                            "log say why",
@@ -387,7 +392,8 @@ static qn_err wait_for_server(struct bridge *b, const char *file, struct qn_prog
     }
 }
 
-/* What llama-server says of itself; others say nothing. */
+/* Reads slots and context length from llama-server's /props; other servers do not have this
+ * path. */
 static void read_props(struct bridge *b)
 {
     struct small s;
@@ -465,7 +471,7 @@ static qn_err read_definition(const char *path, const struct qn_jref *options,
     return err;
 }
 
-/* All servers are asked at once; one that answers is enough. */
+/* Probes all servers at once; loading succeeds if at least one replies. */
 static qn_err load_remote(struct bridge *b, const struct qn_load *opts, struct qn_progress *p,
                           struct qn_ready *ready, struct qn_error *e)
 {
@@ -526,9 +532,9 @@ static qn_err bridge_load(const struct qn_load *opts, struct qn_progress *p, voi
     return QN_OK;
 }
 
-/* ---- Its own sandbox ---- */
+/* ---- The sandbox of the bridge ---- */
 
-/* What names are resolved and certificates checked with. */
+/* Files that are needed to resolve names and verify certificates. */
 static const char *const network_files[] = {
     "/etc/resolv.conf",     "/run/systemd/resolve", "/etc/hosts",    "/etc/nsswitch.conf",
     "/etc/host.conf",       "/etc/gai.conf",        "/etc/ssl",      "/etc/pki",
@@ -545,7 +551,7 @@ static qn_err confine_remote(const struct qn_control *load, const struct qn_jref
     size_t n = 0;
     for (size_t i = 0; i < NETWORK_FILES; i++)
         paths[n++] = (struct qn_confine_path){network_files[i], 0};
-    /* What is wrong with it, loading says in a moment. */
+    /* Errors in the definition are ignored here, because loading reports them. */
     if (read_definition(load->files.v[0], options, arena, &def, NULL) == QN_OK && def.ca_file)
         paths[n++] = (struct qn_confine_path){def.ca_file, 0};
     struct qn_sandbox_needs needs = {.paths = paths, .n = n, .calls = QN_CONFINE_CLIENT};

@@ -1,11 +1,11 @@
-/* `quince-bridge`: a backend whose engine is somebody else's server. Either it runs that server
- * itself (the option "server": llama-server, whisper-server, sd-server, with "program"), or its
- * model's file says where servers are (contract/remote.h). Jobs become HTTP requests, replies
- * events.
+/* `quince-bridge`: a backend whose engine is another program's server. Either the bridge runs that
+ * server itself (the option "server": llama-server, whisper-server, sd-server, with "program"), or
+ * the model's file tells where servers are (contract/remote.h). Jobs are translated to HTTP
+ * requests and replies to events.
  *
- * What its own sandbox forbids: any file but its definition and what names and certificates are
- * looked up with, starting programs, listening. What it cannot forbid, for that is its task:
- * connecting to any address. */
+ * The bridge's sandbox forbids access to all files except the definition and those needed for
+ * resolving names and verifying certificates, starting programs, and listening. It cannot forbid
+ * connections to any address, because these are the bridge's purpose. */
 #ifndef QN_BRIDGE_BRIDGE_H
 #define QN_BRIDGE_BRIDGE_H
 

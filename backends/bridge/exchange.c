@@ -17,7 +17,7 @@ struct qn_exchange {
     struct qn_exchange_events ev;
     void *ctx;
     int64_t heard_ms, silence_ms;
-    bool paused, refused; /* refused: data did not want it */
+    bool paused, refused; /* refused: the callback `data` returned an error */
     char why[CURL_ERROR_SIZE];
 };
 
@@ -103,7 +103,8 @@ static qn_err prepare(struct qn_exchange *x, const struct qn_exchange_request *r
     qn_err err = QN_OK;
     if (rq->body)
         err = add_header(x, "Content-Type", rq->content_type, e);
-    if (!err && rq->body) /* curl would wait a second for a server that does not know it */
+    if (!err && rq->body) /* otherwise curl would wait a second for servers that do not support
+                             100-continue */
         err = add_header(x, "Expect", "", e);
     if (!err && rq->key) {
         struct qn_buf value;
@@ -216,7 +217,8 @@ static void finish_with(struct qn_exchange *x, CURLcode code)
     finish(x, &e);
 }
 
-/* A server that says nothing for too long. One at a time: its end may begin others. */
+/* Ends one request without data for too long. Only one at a time, because its callback may begin
+ * other requests. */
 static bool end_silent(struct qn_exchanges *xs)
 {
     int64_t now = qn_now_ms();

@@ -1,4 +1,4 @@
-/* See hear.h: forms of replies, errors, and how a job ends. */
+/* See hear.h: choice of the reply's form, errors, and the end of a job. */
 #include "bridge/hear.h"
 
 #include "base/clock.h"
@@ -28,13 +28,14 @@ static qn_err code_of(int status)
     return QN_EIO;
 }
 
-/* A server that says so may be well in a moment, and another may be well now. */
+/* Whether the status is transient: the same server may recover shortly, or another server may be
+ * working. */
 static bool is_passing(int status)
 {
     return status == 408 || status == 429 || status >= 500;
 }
 
-/* The text of an error in the forms that servers have. */
+/* The text of an error, in the forms that different servers use. */
 static const char *error_text(const struct qn_jref *root, const char **type)
 {
     static const char *const members[] = {"message", "detail", "error_message"};
@@ -58,7 +59,7 @@ static bool is_about_context(const char *text, const char *type)
            strstr(text, "context size") || strstr(text, "context window");
 }
 
-/* What an error object says, under the status it came with. */
+/* Converts an error object to an error, using the status of the reply. */
 static qn_err fail_said(int status, const struct qn_jref *root, const char *who, struct qn_error *e)
 {
     const char *type = "", *text = error_text(root, &type);
@@ -84,7 +85,7 @@ qn_err qn_hear_status(int status, const char *body, size_t n, const char *who, s
     return err;
 }
 
-/* ---- What hear_chunk.c and hear_whole.c use ---- */
+/* ---- Shared with hear_chunk.c and hear_whole.c ---- */
 
 void qn_hear_say(struct qn_hearing *h, const struct qn_event *ev)
 {
@@ -196,7 +197,7 @@ static bool streams(const struct qn_hearing *h)
     return h->job->task == QN_TASK_CHAT || h->job->task == QN_TASK_COMPLETE;
 }
 
-/* Of how the reply is to be read: by its status, the task and what it says of itself. */
+/* Chooses how to parse the reply, by its status, the task and its content type. */
 static void choose_form(struct qn_hearing *h, int status, const char *type)
 {
     static const char events[] = "text/event-stream";
@@ -272,7 +273,7 @@ static qn_err check_complete(const struct qn_hearing *h, struct qn_error *e)
     return QN_OK;
 }
 
-/* "ended its answer …" needs to say who. */
+/* Prefixes messages such as "ended its answer ..." with the server's name. */
 static qn_err by(const char *who, const struct qn_error *why, struct qn_error *e)
 {
     struct qn_error copy = *why;
@@ -284,7 +285,7 @@ qn_err qn_hearing_end(struct qn_hearing *h, int status, const struct qn_error *b
 {
     struct qn_error why = {0};
     *passing = false;
-    if (h->error.code && h->error.code != QN_ECHILD) { /* the stream itself said so */
+    if (h->error.code && h->error.code != QN_ECHILD) { /* the stream contained an error event */
         *passing = h->error.code == QN_EIO || h->error.code == QN_EBUSY;
         *e = h->error;
         return e->code;

@@ -1,4 +1,4 @@
-/* Chunks of streamed chats and completions. See hear.h. */
+/* Parses chunks of streamed chats and completions. See hear.h. */
 #include "bridge/hear_private.h"
 
 #include "base/str.h"
@@ -47,7 +47,7 @@ static void say_text(struct qn_hearing *h, enum qn_event_kind kind, int64_t inde
     qn_hear_say(h, &ev);
 }
 
-/* Reasoning that the client wants within the text, where the server always takes it out. */
+/* Sends reasoning within the text if the client asked for that; the server always separates it. */
 static void say_reasoning(struct qn_hearing *h, int64_t index, const char *text)
 {
     if (!*text)
@@ -71,13 +71,15 @@ static void end_reasoning(struct qn_hearing *h, int64_t index)
 
 /* ---- Calls ---- */
 
-/* Servers that number no calls, or all of them the same, tell them apart by their ids. */
+/* Whether a piece begins another call. Some servers give their calls no index, or all the same one;
+ * such calls are distinguished by their ids. */
 static bool is_another(const char *present, const char *id, const char *name)
 {
     return *present && *id && *name && !qn_str_eq(present, id);
 }
 
-/* The first piece of a call has its name; calls come one after the other. */
+/* Sends one piece of a tool call. The first piece of each call contains its name, and calls are not
+ * interleaved. */
 static qn_err say_call(struct qn_hearing *h, int64_t index, const struct qn_jref *call,
                        struct qn_error *e)
 {
@@ -108,7 +110,7 @@ static qn_err say_call(struct qn_hearing *h, int64_t index, const struct qn_jref
     qn_buf_init(&text, QN_SSE_EVENT_MAX);
     if (qn_json_type(&arguments) == QN_JSON_STRING)
         qn_buf_str(&text, qn_json_raw_str(&arguments));
-    else if (qn_json_type(&arguments) == QN_JSON_OBJECT) /* Ollama's own form */
+    else if (qn_json_type(&arguments) == QN_JSON_OBJECT) /* a form that only Ollama uses */
         qn_json_print(&arguments, &text);
     qn_event_init(&ev, QN_EV_TOOL_CALL);
     ev.index = index;
@@ -134,7 +136,7 @@ static qn_err say_calls(struct qn_hearing *h, int64_t index, const struct qn_jre
 
 /* ---- Logprobs ---- */
 
-/* bytes: the server's own list, or absent. */
+/* bytes: the list that the server sent, or an absent reference. */
 static void write_bytes(struct qn_jw *w, const char *text, const struct qn_jref *bytes)
 {
     struct qn_jref it;
@@ -176,7 +178,7 @@ static void write_token(struct qn_jw *w, const struct qn_jref *token, bool with_
     qn_jw_obj_end(w);
 }
 
-/* Completions' older form: parallel lists, and of each token an object of alternatives. */
+/* The older form of completions: parallel lists, and for each token an object of alternatives. */
 static void write_lists(struct qn_jw *w, const struct qn_jref *tokens, const struct qn_jref *lists)
 {
     const struct qn_jref none = {0};
@@ -233,14 +235,15 @@ const char *qn_hear_logprobs(const struct qn_jref *choice, struct qn_buf *out)
 static void say_done(struct qn_hearing *h, int64_t index, const struct qn_jref *choice,
                      const char *reason)
 {
-    struct qn_jref stop = qn_json_get(choice, "stop_reason"); /* vLLM's: the string, or a token */
+    /* in vLLM: the stop string or a token id */
+    struct qn_jref stop = qn_json_get(choice, "stop_reason");
     struct qn_event ev;
     end_reasoning(h, index);
     qn_event_init(&ev, QN_EV_DONE);
     ev.index = index;
     ev.finish = h->job->count_only ? QN_FINISH_STOP : finish_of(reason);
     if (h->choices[index].call >= 0 && ev.finish == QN_FINISH_STOP)
-        ev.finish = QN_FINISH_TOOLS; /* some servers say "stop" here, too */
+        ev.finish = QN_FINISH_TOOLS; /* some servers report "stop" for tool calls */
     ev.stop = qn_json_type(&stop) == QN_JSON_STRING ? qn_json_raw_str(&stop) : NULL;
     h->choices[index].done = true;
     qn_hear_say(h, &ev);
@@ -290,7 +293,7 @@ static qn_err take_choice(struct qn_hearing *h, const struct qn_jref *choice, bo
     return err;
 }
 
-/* llama-server's count of prompt tokens that it has worked through. */
+/* llama-server's count of prompt tokens that it has processed. */
 static void take_progress(struct qn_hearing *h, const struct qn_jref *root)
 {
     struct qn_jref at = qn_json_get(root, "prompt_progress"), done = qn_json_get(&at, "processed"),

@@ -1,4 +1,4 @@
-/* Replies in one piece: vectors, scores, transcripts, pictures. See hear.h. */
+/* Parses replies that arrive as a whole: embeddings, scores, transcripts, images. See hear.h. */
 #include "bridge/hear_private.h"
 
 #include "base/str.h"
@@ -19,7 +19,7 @@ static qn_err bad(const struct qn_jref *at, struct qn_error *e, const char *what
     return qn_fail(e, QN_ECHILD, "sent an answer whose %s %s", path[0] ? path : "whole", what);
 }
 
-/* Every index once; the list's order is the server's. */
+/* Reads an item's index. The order of the list is the server's, and each index must occur once. */
 static qn_err take_index(const struct qn_jref *item, size_t n, bool *seen, int64_t *index,
                          struct qn_error *e)
 {
@@ -139,8 +139,8 @@ static double number_or(const struct qn_jref *at, const char *name, double min, 
     return there ? out : otherwise;
 }
 
-/* Words with their times that lie in one segment: OpenAI has them beside the segments,
- * whisper-server within. */
+/* Writes the words, with their times, that belong to one segment. OpenAI lists words next to the
+ * segments, whisper-server within each segment. */
 static void write_words(const struct qn_jref *list, double start, double end, struct qn_buf *out)
 {
     struct qn_jw w = qn_jw_to(out);
@@ -196,7 +196,7 @@ static qn_err take_transcript(struct qn_hearing *h, const struct qn_jref *root, 
     for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it))
         say_segment(h, root, &it);
     double length = number_or(root, "duration", 0, SECONDS_MAX, h->audio_s);
-    if (!qn_json_count(&list) && *qn_json_raw_str(&text)) { /* a server that knows no times */
+    if (!qn_json_count(&list) && *qn_json_raw_str(&text)) { /* a server that reports no times */
         struct qn_event ev;
         qn_event_init(&ev, QN_EV_SEGMENT);
         ev.text = qn_json_raw_str(&text);
@@ -211,7 +211,7 @@ static qn_err take_transcript(struct qn_hearing *h, const struct qn_jref *root, 
     return QN_OK;
 }
 
-/* ---- Pictures ---- */
+/* ---- Images ---- */
 
 static const char *picture_format(const char *data, size_t n)
 {

@@ -31,13 +31,13 @@ enum {
     ARGS_MAX = QN_SERVER_ARGS_MAX + 64,
     ARENA_MAX = 1024 * 1024,
     LAST_WORDS_MS = 100,
-    STOP_MS = 1500, /* after SIGTERM; the router waits 2 s */
+    STOP_MS = 1500, /* wait after SIGTERM; the router waits 2 s */
     FIRST_FD = 3,
     PATH_BYTES_MAX = 4096,
-    SLOTS = 4,           /* of llama-server where nobody says how many */
-    SLOT_CONTEXT = 8192, /* tokens of each likewise: the whole that modern models were trained on
-                            would not fit most machines */
-    MEASURE_BATCH = 8192 /* tokens of an input that is measured: it must fit one batch */
+    SLOTS = 4,           /* default number of llama-server's slots */
+    SLOT_CONTEXT = 8192, /* default number of tokens per slot; the context that modern models were
+                            trained on would not fit into the memory of most machines */
+    MEASURE_BATCH = 8192 /* tokens of an input to embed or rerank, which must fit into one batch */
 };
 
 struct args {
@@ -75,7 +75,7 @@ static bool truth_of(const struct qn_jref *options, const char *name)
     return qn_json_raw_bool(&v);
 }
 
-/* ---- What each server is started with ---- */
+/* ---- Command lines ---- */
 
 static qn_err add_adapters(struct args *a, const struct qn_jref *options, struct qn_error *e)
 {
@@ -95,12 +95,12 @@ static qn_err add_adapters(struct args *a, const struct qn_jref *options, struct
     return QN_OK;
 }
 
-/* Its context is shared out between its slots. */
+/* llama-server divides its context equally between its slots. */
 static qn_err llama_args(struct args *a, const struct qn_control *load,
                          const struct qn_jref *options, int port, struct qn_error *e)
 {
     static const struct {
-        const char *option, *flag, *other; /* other: a second one with the same value */
+        const char *option, *flag, *other; /* other: a second flag that takes the same value */
     } texts[] = {
         {"cache_type", "--cache-type-k", "--cache-type-v"},
         {"mmproj", "--mmproj", NULL},
@@ -167,7 +167,8 @@ static const struct known {
     const char *program;
     enum qn_api api;
     const char *base, *health;
-    const char *key_variable; /* of its environment, through which it gets its key; NULL: none */
+    const char *key_variable; /* environment variable that passes the key to the server; NULL:
+                                 none */
     qn_err (*args)(struct args *a, const struct qn_control *load, const struct qn_jref *options,
                    int port, struct qn_error *e);
 } known[] = {
@@ -190,9 +191,9 @@ bool qn_server_wanted(const struct qn_jref *options)
     return qn_json_type(&v) == QN_JSON_STRING;
 }
 
-/* ---- Its sandbox ---- */
+/* ---- The sandbox of the server ---- */
 
-/* Graphics processors with their drivers, and what their libraries read. */
+/* GPUs with their drivers, and files that their libraries read. */
 static const struct qn_confine_path machine[] = {
     {"/dev/dri", QN_CONFINE_DEVICE},
     {"/dev/kfd", QN_CONFINE_DEVICE},
@@ -211,7 +212,7 @@ static const struct qn_confine_path machine[] = {
     {"/usr/local/cuda", 0},
 };
 
-/* The dynamic loaders of the systems that quince runs on: the kernel starts one with a program. */
+/* Dynamic loaders of the supported systems; the kernel starts one together with a program. */
 static const char *const loaders[] = {
     "/lib64/ld-linux-x86-64.so.2",
     "/lib/ld-linux-aarch64.so.1",
@@ -221,7 +222,7 @@ static const char *const loaders[] = {
 
 enum { MACHINE = sizeof machine / sizeof *machine, LOADERS = sizeof loaders / sizeof *loaders };
 
-/* The program that a script's first line names. */
+/* The interpreter named in a script's first line. */
 static const char *interpreter_of(const char *program, struct qn_arena *arena)
 {
     char line[PATH_BYTES_MAX] = "";
@@ -250,7 +251,8 @@ static qn_err confine(const char *type, const char *program, const struct qn_con
         paths[n++] = machine[i];
     for (size_t i = 0; i < LOADERS; i++)
         paths[n++] = (struct qn_confine_path){loaders[i], QN_CONFINE_RUN};
-    char *real = realpath(program, NULL); /* libraries lie beside it, not beside a link to it */
+    char *real = realpath(program, NULL); /* libraries are next to the program itself, not next to a
+                                             symbolic link to it */
     paths[n++] = (struct qn_confine_path){program, QN_CONFINE_RUN};
     paths[n++] = (struct qn_confine_path){folder_of(real ? real : program, arena), 0};
     const char *interpreter = interpreter_of(program, arena);
@@ -267,10 +269,10 @@ static qn_err confine(const char *type, const char *program, const struct qn_con
     return err;
 }
 
-/* ---- Its life ---- */
+/* ---- Start and end of the server ---- */
 
-/* A port that is free now. Nothing keeps it so until the server listens there; should somebody else
- * be faster, it says so and the load fails. */
+/* Finds a free port. Another process may take the port before the server listens on it; the server
+ * then reports an error and loading fails. */
 static qn_err free_port(int *port, struct qn_error *e)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -285,7 +287,7 @@ static qn_err free_port(int *port, struct qn_error *e)
     return err;
 }
 
-/* In the new process, which has this one's memory and one thread. */
+/* Runs in the forked process, which has a copy of the parent's memory and only one thread. */
 static _Noreturn void become(const struct known *k, const char *program, char *const *argv,
                              pid_t parent, const char *key, const struct qn_control *load,
                              const struct qn_jref *options, struct qn_arena *arena)
@@ -294,7 +296,7 @@ static _Noreturn void become(const struct known *k, const char *program, char *c
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGINT, SIG_IGN); /* Ctrl-C in the router's terminal is the router's business */
+    signal(SIGINT, SIG_IGN); /* Ctrl-C in the router's terminal is handled by the router */
     signal(SIGPIPE, SIG_DFL);
     signal(SIGBUS, SIG_DFL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
@@ -351,11 +353,12 @@ qn_err qn_server_start(struct qn_server *s, const struct qn_control *load,
     s->base = k->base;
     s->health = k->health;
     atomic_init(&s->stopping, false);
-    if (k->key_variable) /* arguments can be read by every user of the machine */
+    if (k->key_variable) /* not passed as an argument, because every user of the machine can read
+                            arguments */
         qn_random_hex(s->key, QN_SERVER_KEY_HEX);
     pid_t self = getpid();
     s->pid = fork();
-    if (s->pid == 0) /* the prototype lacks const; the strings are not changed */
+    if (s->pid == 0) /* execv's prototype lacks const; the strings are not modified */
         become(k, program, (char *const *)(uintptr_t)a.v, self, s->key, load, options, a.arena);
     qn_arena_free(a.arena);
     if (s->pid < 0)
@@ -395,8 +398,8 @@ static void *watch(void *arg)
     qn_server_ended(s, how, &by_signal);
     if (atomic_load(&s->stopping))
         return NULL;
-    /* The router knows what to do about a model's process that has ended. What the server said in
-     * its last moments is to reach it before. */
+    /* The router handles the end of this process. The delay lets it first receive the server's last
+     * log lines. */
     usleep(LAST_WORDS_MS * 1000);
     qn_error_log("bridge", "server=%s %s", s->program, how);
     _exit(1);

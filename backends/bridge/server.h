@@ -1,11 +1,11 @@
-/* A server of somebody else's, run as this process's own child: same process group, gone when this
- * process is, in a sandbox of its own: it reads its model and its libraries, listens, and can
- * neither start other programs nor connect to anything.
+/* A third-party server that runs as a child of this process, in the same process group. It is
+ * killed when this process ends. Its sandbox lets it read its model and its libraries and listen on
+ * a port, but not start other programs or connect to any address.
  *
- * What the sandbox leaves open: it may listen at any port, where only llama-server asks for a key,
- * which this process and the router alone have; it may use graphics processors, whose drivers are
- * as good a wall as they are; and it may read what lies in its own program's folder, in /usr/lib,
- * /usr/share, /opt, /proc and /sys. */
+ * What the sandbox does not prevent: the server may listen on any port, and only llama-server
+ * requires a key (known only to this process and the router). The server may use GPUs, so their
+ * drivers are part of the attack surface. It may read its program's folder, /usr/lib, /usr/share,
+ * /opt, /proc and /sys. */
 #ifndef QN_BRIDGE_SERVER_H
 #define QN_BRIDGE_SERVER_H
 
@@ -20,31 +20,33 @@
 enum { QN_SERVER_KEY_HEX = 64 };
 
 struct qn_server {
-    const char *program; /* "llama-server"; NULL: none has been started */
+    const char *program; /* "llama-server"; NULL: no server has been started */
     enum qn_api api;
-    const char *base;   /* what stands before the paths of ask.h: "/v1" */
-    const char *health; /* path that answers with anything but 503 once the model is loaded */
+    const char *base;   /* prefix of the paths of ask.h: "/v1" */
+    const char *health; /* a path whose status is not 503 once the model is loaded */
     pid_t pid;
     int pidfd;
     int port;
     char url[64];                    /* "http://127.0.0.1:40001" */
-    char key[QN_SERVER_KEY_HEX + 1]; /* that it wants of everybody; "": it knows no keys */
+    char key[QN_SERVER_KEY_HEX + 1]; /* key that clients of the server must send; "": the server
+                                        does not support keys */
     atomic_bool stopping;
 };
 
-/* True when the options of a load ask for one. */
+/* Whether the options of a load ask for an own server. */
 bool qn_server_wanted(const struct qn_jref *options);
 
-/* Starts it with the load's file and options. One thread only, which is to live as long as the
- * process: the server ends when it does. */
+/* Starts the server with the load's file and options. Must be called on a thread that lives as long
+ * as the process, because the server is killed when that thread ends. */
 qn_err qn_server_start(struct qn_server *s, const struct qn_control *load,
                        const struct qn_jref *options, struct qn_error *e);
 
-/* From now on this process ends with status 1 when the server does. */
+/* From this call on, this process exits with status 1 when the server ends. */
 qn_err qn_server_watch(struct qn_server *s, struct qn_error *e);
-/* How it has ended, in words; false: it runs. */
+/* Describes in words how the server has ended; false: it is running. */
 bool qn_server_ended(struct qn_server *s, char how[static 80], bool *by_signal);
-int64_t qn_server_bytes(const struct qn_server *s); /* of memory that it has; 0: unknown */
-void qn_server_stop(struct qn_server *s);           /* kindly, then not; returns when it is gone */
+int64_t qn_server_bytes(const struct qn_server *s); /* memory of the server in bytes; 0: unknown */
+void qn_server_stop(struct qn_server *s);           /* sends SIGTERM, after a timeout SIGKILL;
+                                                       returns when the server has ended */
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { NAMES_ARENA_MAX = 1024 * 1024, MODEL_BYTES_MAX = 512, CONTEXT_MAX = 1 << 30 };
 
-/* "https://host:8000/v1" is host:8000 to people. */
+/* The name for messages: "https://host:8000/v1" becomes host:8000. */
 static void name_host(const char *url, char out[static 256])
 {
     const char *host = strstr(url, "://");
@@ -90,7 +90,7 @@ static const char *string_of(const struct qn_jref *at, const char *name)
     return qn_json_raw_str(&v);
 }
 
-/* Longest context in the forms that servers have; 0: not said. */
+/* The maximum context, in the forms that different servers use; 0: not reported. */
 static int64_t context_of(const struct qn_jref *model)
 {
     static const char *const members[] = {"max_model_len", "n_ctx", "context_length",
@@ -168,8 +168,8 @@ static qn_err probe_data(void *ctx, int status, const char *content_type, const 
     return qn_buf_add(&u->answer, p, n);
 }
 
-/* A server without a list is none the worse, if its model is known; one that is not itself up, or
- * does not take the key, is. */
+/* A server without a list of models is usable if its model's name is known. A server that is
+ * unavailable or rejects the key is not. */
 static qn_err judge(struct qn_up *u, int status, const struct qn_error *broken, struct qn_error *e)
 {
     if (broken && u->answer.overflow)
@@ -183,7 +183,7 @@ static qn_err judge(struct qn_up *u, int status, const struct qn_error *broken, 
         return QN_OK;
     qn_err err = qn_hear_status(status, u->answer.data, u->answer.len, u->who, e);
     if (status == 401 || status == 403)
-        err = e->code = QN_EINVAL; /* nothing that asking again would help against */
+        err = e->code = QN_EINVAL; /* a retry would not help */
     return err;
 }
 
