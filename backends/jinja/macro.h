@@ -1,4 +1,4 @@
-/* Macros and the bodies of call blocks, as values. */
+/* Macros, and the bodies of call blocks, which templates use as values. */
 #ifndef QN_JINJA_MACRO_H
 #define QN_JINJA_MACRO_H
 

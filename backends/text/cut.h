@@ -20,9 +20,9 @@ struct qn_word_rule {
     enum qn_word_letters {
         QN_LETTERS_SPACED,   /* " ?X+" */
         QN_LETTERS_PREFIXED, /* "[^\r\n\p{L}\p{N}]?X+" */
-        QN_LETTERS_CASED,    /* "[^\r\n\p{L}\p{N}]?" and a word whose capitals stand in front:
-                              * [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] *, then [\p{Ll}\p{Lm}\p{Lo}\p{M}]+, or
-                              * + of the first and * of the second */
+        QN_LETTERS_CASED,    /* "[^\r\n\p{L}\p{N}]?" and a word whose capitals come first: "A*B+" or
+                                "A+B*" with A = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and B =
+                                [\p{Ll}\p{Lm}\p{Lo}\p{M}] */
         QN_LETTERS_PHRASE,   /* "[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+" */
         QN_LETTERS_CODE,     /* "[!-/:-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?X+" */
     } letters;

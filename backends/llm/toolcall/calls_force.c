@@ -130,8 +130,8 @@ static void write_calls(struct qn_writer *w, int only, bool single)
     qn_buf_char(&w->g, '\n');
 }
 
-/* Writes the rule `lead`: what may precede. Reasoning that the prompt has begun has already ended
- * when the constraint begins. */
+/* Writes the rule `lead`: what may precede the calls, the JSON or the text. Reasoning that the
+ * prompt has begun has already ended when the constraint begins. */
 static void write_lead(struct qn_writer *w)
 {
     const char *open, *close;
