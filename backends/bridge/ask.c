@@ -72,12 +72,12 @@ static qn_err write_loras(const struct qn_loras *l, const struct qn_ask_to *to, 
     if (!l->given)
         return QN_OK;
     if (!knows(to, LLAMA))
-        return cannot(e, "lora", "choose adapters for one answer");
+        return cannot(e, "lora", "select adapters for a single request");
     qn_jw_key(w, "lora");
     qn_jw_arr(w);
     for (size_t i = 0; i < l->n; i++) {
         if (l->v[i].name)
-            return cannot(e, "lora", "choose adapters by their names: give their ids");
+            return cannot(e, "lora", "select adapters by name: give their ids");
         qn_jw_obj(w);
         qn_jw_ki64(w, "id", l->v[i].id);
         qn_jw_kf64(w, "scale", isnan(l->v[i].scale) ? 1 : l->v[i].scale);
@@ -206,7 +206,7 @@ static qn_err write_constraint(const struct qn_job *job, const struct qn_ask_to 
 {
     const struct qn_constrain *c = &job->constrain;
     if (c->grammar && !knows(to, LLAMA))
-        return cannot(e, "grammar", "keep to a grammar");
+        return cannot(e, "grammar", "constrain a reply by a grammar");
     if (c->grammar)
         qn_jw_kstr(w, "grammar", c->grammar);
     if (!c->schema)
@@ -216,7 +216,7 @@ static qn_err write_constraint(const struct qn_job *job, const struct qn_ask_to 
         return QN_OK;
     }
     if (job->task == QN_TASK_COMPLETE && !knows(to, VLLM))
-        return cannot(e, "response_format", "keep a completion to a schema");
+        return cannot(e, "response_format", "constrain a completion by a schema");
     qn_jw_key(w, "response_format");
     qn_jw_obj(w);
     qn_jw_kstr(w, "type", "json_schema");
@@ -233,13 +233,13 @@ static qn_err refuse_chat(const struct qn_job *job, const struct qn_ask_to *to, 
 {
     const struct qn_chat *c = &job->chat;
     if (c->before.n)
-        return cannot(e, "context", "go on from the tokens of an earlier answer: send messages");
+        return cannot(e, "context", "continue from the tokens of an earlier reply: send messages");
     if (c->template_text)
-        return cannot(e, "template", "use another chat template than the model's own");
+        return cannot(e, "template", "use a chat template other than the model's own");
     if (c->documents && !knows(to, VLLM))
-        return cannot(e, "documents", "read documents beside the messages");
+        return cannot(e, "documents", "read documents in addition to messages");
     if (c->continue_last && !knows(to, LLAMA | VLLM))
-        return cannot(e, "messages", "go on in a message that an assistant has begun");
+        return cannot(e, "messages", "continue an unfinished message of the assistant");
     return QN_OK;
 }
 
@@ -308,9 +308,9 @@ static qn_err ask_complete(const struct qn_job *job, const struct qn_ask_to *to,
         qn_jw_ki64(&w, "logprobs", job->sampling.logprobs);
     qn_jw_obj_end(&w);
     if (!err && c->echo && knows(to, LLAMA))
-        err = cannot(e, "echo", "begin the answer with the prompt");
+        err = cannot(e, "echo", "repeat the prompt in the reply");
     if (!err && c->suffix && knows(to, LLAMA))
-        err = cannot(e, "suffix", "write what stands before an end");
+        err = cannot(e, "suffix", "insert text before a suffix");
     return err;
 }
 

@@ -85,7 +85,7 @@ qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to,
     bool whisper = to->api == QN_API_WHISPER;
     struct form f;
     if (job->attachments.n < 1)
-        return qn_fail(e, QN_EINVAL, "a transcription without a sound");
+        return qn_fail(e, QN_EINVAL, "a transcription without audio");
     out->path = whisper        ? "/inference"
                 : t->translate ? "/audio/translations"
                                : "/audio/transcriptions";
@@ -228,7 +228,7 @@ qn_err qn_ask_image(const struct qn_job *job, const struct qn_ask_to *to,
 {
     struct qn_buf prompt;
     if (job->image.kind == QN_IMAGE_UPSCALE)
-        return qn_fail(e, QN_EUNSUPPORTED, "the server behind this model cannot enlarge pictures");
+        return qn_fail(e, QN_EUNSUPPORTED, "the server behind this model cannot upscale images");
     qn_buf_init(&prompt, QN_ASK_BODY_MAX);
     qn_buf_str(&prompt, job->image.prompt ? job->image.prompt : "");
     if (to->api == QN_API_SD)

@@ -176,7 +176,7 @@ static void wait_or_fail(struct run *r)
             due = u->balance.v[i].breaker.due_ms;
     qn_fail(&why, QN_EBUSY,
             "no server behind this model answers; the next attempt is in %lld s. The last one "
-            "said: %.600s",
+            "reported: %.600s",
             (long long)((due - now + 999) / 1000), u->v[0].error.message);
     run_fail(r, &why);
 }
@@ -382,7 +382,7 @@ static qn_err wait_for_server(struct bridge *b, const char *file, struct qn_prog
                            "log say why",
                            server.program, how);
         if (qn_progress_cancelled(p))
-            return qn_fail(e, QN_ECANCELLED, "loading was given up");
+            return qn_fail(e, QN_ECANCELLED, "loading was cancelled");
         qn_progress_set(p, share_loaded(file));
         qn_err err = ask_small(b, server.health, &s, e);
         qn_buf_deinit(&s.body);
@@ -460,8 +460,8 @@ static qn_err read_definition(const char *path, const struct qn_jref *options,
     qn_buf_init(&text, QN_REMOTE_FILE_MAX);
     qn_err err = qn_file_read(path, &text, e);
     if (!err && qn_json_parse(qn_buf_cstr(&text), text.len, &doc, &why))
-        err = qn_fail(e, QN_EFORMAT, "%.300s is no definition of a remote model: %.400s", path,
-                      why.message);
+        err = qn_fail(e, QN_EFORMAT, "%.300s is not a valid definition of a remote model: %.400s",
+                      path, why.message);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
         err = qn_remote_read(&root, given, arena, out, e);
@@ -486,7 +486,7 @@ static qn_err load_remote(struct bridge *b, const struct qn_load *opts, struct q
         qn_exchanges_run(b->xs, STEP_MS);
         qn_progress_set(p, 0.5);
         if (qn_progress_cancelled(p))
-            return qn_fail(e, QN_ECANCELLED, "loading was given up");
+            return qn_fail(e, QN_ECANCELLED, "loading was cancelled");
     }
     for (size_t i = 0; i < b->def.n; i++) {
         struct qn_up *u = &b->ups.v[i];

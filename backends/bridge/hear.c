@@ -143,7 +143,7 @@ static void on_event(void *ctx, const char *event, const char *data, size_t n)
     if (h->error.code || qn_str_eq(data, "[DONE]"))
         return;
     if (qn_json_parse(data, n, &doc, &why)) {
-        qn_fail(&h->error, QN_ECHILD, "sent what is no JSON: %.500s", why.message);
+        qn_fail(&h->error, QN_ECHILD, "sent a reply that is not valid JSON: %.500s", why.message);
         return;
     }
     struct qn_jref root = qn_json_root(doc), error = qn_json_get(&root, "error");
@@ -235,7 +235,7 @@ qn_err qn_hearing_data(struct qn_hearing *h, int status, const char *content_typ
         return qn_buf_add(&h->whole, p, n);
     }
     if (h->bytes > QN_HEAR_STREAM_MAX)
-        return qn_fail(&h->error, QN_ECHILD, "does not end its answer: more than %d MiB came",
+        return qn_fail(&h->error, QN_ECHILD, "sent a reply of more than %d MiB",
                        QN_HEAR_STREAM_MAX >> 20);
     if (h->form == QN_HEAR_BYTES)
         say_sound(h, p, n);
@@ -250,7 +250,7 @@ static qn_err take_whole(struct qn_hearing *h, struct qn_error *e)
     struct qn_json *doc;
     struct qn_error why = {0};
     if (qn_json_parse(qn_buf_cstr(&h->whole), h->whole.len, &doc, &why))
-        return qn_fail(e, QN_ECHILD, "sent what is no JSON: %.500s", why.message);
+        return qn_fail(e, QN_ECHILD, "sent a reply that is not valid JSON: %.500s", why.message);
     struct qn_jref root = qn_json_root(doc);
     qn_err err = streams(h) ? qn_hear_chunk(h, &root, true, e) : qn_hear_whole(h, &root, e);
     qn_json_free(doc);
@@ -269,11 +269,11 @@ static qn_err check_complete(const struct qn_hearing *h, struct qn_error *e)
 {
     for (int64_t i = 0; streams(h) && i < qn_hear_choices(h); i++)
         if (!h->choices[i].done)
-            return qn_fail(e, QN_ECHILD, "ended its answer before it was complete");
+            return qn_fail(e, QN_ECHILD, "ended its reply before it was complete");
     return QN_OK;
 }
 
-/* Prefixes messages such as "ended its answer ..." with the server's name. */
+/* Prefixes messages such as "ended its reply ..." with the server's name. */
 static qn_err by(const char *who, const struct qn_error *why, struct qn_error *e)
 {
     struct qn_error copy = *why;
@@ -307,7 +307,7 @@ qn_err qn_hearing_end(struct qn_hearing *h, int status, const struct qn_error *b
     if (h->form == QN_HEAR_WHOLE)
         err = take_whole(h, &why);
     else if (h->form == QN_HEAR_NOTHING)
-        err = qn_fail(&why, QN_ECHILD, "sent an empty answer");
+        err = qn_fail(&why, QN_ECHILD, "sent an empty reply");
     if (!err)
         err = check_complete(h, &why);
     if (err) {

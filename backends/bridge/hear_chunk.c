@@ -12,7 +12,7 @@ static qn_err bad(const struct qn_jref *at, struct qn_error *e, const char *what
 {
     char path[128];
     qn_json_path(at, path, sizeof path);
-    return qn_fail(e, QN_ECHILD, "sent an answer whose %s %s", path[0] ? path : "whole", what);
+    return qn_fail(e, QN_ECHILD, "sent a reply whose %s %s", path[0] ? path : "root", what);
 }
 
 static enum qn_finish finish_of(const char *reason)
@@ -91,7 +91,7 @@ static qn_err say_call(struct qn_hearing *h, int64_t index, const struct qn_jref
     struct qn_event ev;
     int64_t n = (int64_t)call->index;
     if (qn_json_i64_opt(&number, 0, QN_EVENT_CALLS_MAX - 1, &n, NULL))
-        return bad(&number, e, "is no number of a call");
+        return bad(&number, e, "is not a valid index of a tool call");
     if (strlen(known_as) > QN_EVENT_CALL_ID_MAX)
         known_as = "";
     bool another = is_another(h->choices[index].id, known_as, called);
@@ -99,7 +99,7 @@ static qn_err say_call(struct qn_hearing *h, int64_t index, const struct qn_jref
     if (first &&
         (!*called || (!another && n < h->choices[index].upstream) ||
          strlen(called) > QN_JOB_TOOL_NAME_MAX || h->choices[index].call + 1 >= QN_EVENT_CALLS_MAX))
-        return bad(call, e, "is a call without a proper name, or out of turn");
+        return bad(call, e, "is a tool call without a valid name, or out of order");
     if (first) {
         h->choices[index].upstream = n;
         h->choices[index].call++;
@@ -259,7 +259,7 @@ static qn_err take_choice(struct qn_hearing *h, const struct qn_jref *choice, bo
     struct qn_buf list;
     int64_t index = 0;
     if (qn_json_i64_opt(&number, 0, qn_hear_choices(h) - 1, &index, NULL))
-        return bad(&number, e, "is the number of no answer that was asked for");
+        return bad(&number, e, "is not the index of a requested choice");
     if (h->choices[index].done)
         return QN_OK;
     qn_buf_init(&list, LOGPROBS_MAX);
@@ -316,7 +316,7 @@ qn_err qn_hear_chunk(struct qn_hearing *h, const struct qn_jref *root, bool whol
     struct qn_jref list = qn_json_get(root, "choices"), choice;
     qn_err err = QN_OK;
     if (qn_json_type(root) != QN_JSON_OBJECT)
-        return bad(root, e, "is no object");
+        return bad(root, e, "is not an object");
     take_progress(h, root);
     for (bool more = qn_json_first(&list, &choice); more && !err; more = qn_json_next(&choice))
         err = take_choice(h, &choice, whole, e);

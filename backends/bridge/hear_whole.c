@@ -16,7 +16,7 @@ static qn_err bad(const struct qn_jref *at, struct qn_error *e, const char *what
 {
     char path[128];
     qn_json_path(at, path, sizeof path);
-    return qn_fail(e, QN_ECHILD, "sent an answer whose %s %s", path[0] ? path : "whole", what);
+    return qn_fail(e, QN_ECHILD, "sent a reply whose %s %s", path[0] ? path : "root", what);
 }
 
 /* Reads an item's index. The order of the list is the server's, and each index must occur once. */
@@ -25,7 +25,7 @@ static qn_err take_index(const struct qn_jref *item, size_t n, bool *seen, int64
 {
     struct qn_jref v = qn_json_get(item, "index");
     if (qn_json_i64(&v, 0, (int64_t)n - 1, index, NULL) || seen[*index])
-        return bad(&v, e, "is no number of an input, or is there twice");
+        return bad(&v, e, "is not the index of an input, or occurs twice");
     seen[*index] = true;
     return QN_OK;
 }
@@ -40,7 +40,7 @@ static qn_err take_vector(const struct qn_jref *v, size_t dims, char *to, struct
     for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it), i++) {
         float x = (float)qn_json_raw_f64(&it);
         if (qn_json_type(&it) != QN_JSON_NUMBER || !isfinite(x))
-            return bad(&it, e, "is no number, or one that is too large");
+            return bad(&it, e, "is not a number, or is too large");
         qn_event_put_float(to, i, x);
     }
     return QN_OK;
@@ -83,11 +83,11 @@ static qn_err take_vectors(struct qn_hearing *h, const struct qn_jref *root, str
     qn_err err = QN_OK;
     if (h->inputs > QN_INPUTS_BATCH_MAX || qn_json_count(&list) != h->inputs ||
         !qn_json_first(&list, &it))
-        return bad(&list, e, "has not one vector for every input");
+        return bad(&list, e, "does not have one vector for each input");
     v = qn_json_get(&it, "embedding");
     size_t dims = qn_json_count(&v);
     if (qn_json_type(&v) != QN_JSON_ARRAY || dims < 1 || dims > QN_JOB_DIMENSIONS_MAX)
-        return bad(&v, e, "is no list of numbers, or too long a one");
+        return bad(&v, e, "is not a list of numbers, or is too long");
     char *floats = qn_xmalloc(h->inputs * dims * 4); /* 16 MiB at most */
     for (bool more = true; more && !err; more = qn_json_next(&it)) {
         v = qn_json_get(&it, "embedding");
@@ -111,13 +111,13 @@ static qn_err take_scores(struct qn_hearing *h, const struct qn_jref *root, stru
     int64_t index;
     qn_err err = QN_OK;
     if (h->inputs < 1 || h->inputs > QN_INPUTS_BATCH_MAX || qn_json_count(&list) != h->inputs)
-        return bad(&list, e, "has not one score for every input");
+        return bad(&list, e, "does not have one score for each input");
     for (bool more = qn_json_first(&list, &it); more && !err; more = qn_json_next(&it)) {
         struct qn_jref v = qn_json_get(&it, "relevance_score");
         float score = (float)qn_json_raw_f64(&v);
         err = take_index(&it, h->inputs, seen, &index, e);
         if (!err && (qn_json_type(&v) != QN_JSON_NUMBER || !isfinite(score)))
-            err = bad(&v, e, "is no number");
+            err = bad(&v, e, "is not a number");
         if (!err)
             qn_event_put_float(floats, (size_t)index, score);
     }
@@ -233,7 +233,7 @@ static qn_err say_picture(struct qn_hearing *h, int64_t index, const struct qn_j
         bytes && qn_base64_decode(text, n, bytes, &len) ? picture_format(bytes, len) : NULL;
     if (!format) {
         free(bytes);
-        return bad(b64, e, "is no picture: PNG, JPEG and WebP in base64 are understood");
+        return bad(b64, e, "is not an image: PNG, JPEG and WebP in base64 are supported");
     }
     qn_event_init(&ev, QN_EV_IMAGE);
     ev.index = index;
@@ -254,7 +254,7 @@ static qn_err take_pictures(struct qn_hearing *h, const struct qn_jref *root, st
     struct qn_jref list = qn_json_get(root, "data"), it;
     qn_err err = QN_OK;
     if ((int64_t)qn_json_count(&list) != qn_hear_choices(h))
-        return bad(&list, e, "has not as many pictures as were asked for");
+        return bad(&list, e, "does not have as many images as were requested");
     for (bool more = qn_json_first(&list, &it); more && !err; more = qn_json_next(&it)) {
         struct qn_jref b64 = qn_json_get(&it, "b64_json");
         err = say_picture(h, (int64_t)it.index, &b64, e);
@@ -265,7 +265,7 @@ static qn_err take_pictures(struct qn_hearing *h, const struct qn_jref *root, st
 qn_err qn_hear_whole(struct qn_hearing *h, const struct qn_jref *root, struct qn_error *e)
 {
     if (qn_json_type(root) != QN_JSON_OBJECT)
-        return bad(root, e, "is no object");
+        return bad(root, e, "is not an object");
     switch (h->job->task) {
     case QN_TASK_EMBED:
         return take_vectors(h, root, e);
@@ -276,6 +276,6 @@ qn_err qn_hear_whole(struct qn_hearing *h, const struct qn_jref *root, struct qn
     case QN_TASK_IMAGE:
         return take_pictures(h, root, e);
     default:
-        return bad(root, e, "belongs to no request of this kind");
+        return bad(root, e, "does not fit the request");
     }
 }

@@ -84,8 +84,9 @@ static qn_err add_adapters(struct args *a, const struct qn_jref *options, struct
         struct qn_jref path = qn_json_get(&it, "path"), scale = qn_json_get(&it, "scale");
         const char *file = qn_json_raw_str(&path);
         if (strpbrk(file, ",:"))
-            return qn_fail_param(e, QN_EINVAL, "lora",
-                                 "llama-server takes no adapter whose path has a comma or a colon");
+            return qn_fail_param(
+                e, QN_EINVAL, "lora",
+                "llama-server does not support adapters whose path contains a comma or a colon");
         if (qn_json_type(&scale) == QN_JSON_NUMBER)
             add_pair(a, "--lora-scaled",
                      qn_arena_fmt(a->arena, "%s:%g", file, qn_json_raw_f64(&scale)));
@@ -335,7 +336,8 @@ qn_err qn_server_start(struct qn_server *s, const struct qn_control *load,
     const char *program = text_of(options, "program");
     struct args a = {.arena = NULL};
     if (!k || *program != '/')
-        return qn_fail(e, QN_EINVAL, "no server '%.80s' is known, or it has no program",
+        return qn_fail(e, QN_EINVAL,
+                       "unknown server '%.80s', or its program is not an absolute path",
                        text_of(options, "server"));
     if (access(program, X_OK) != 0)
         return qn_fail_errno(e, "start %s", program);
@@ -409,7 +411,7 @@ qn_err qn_server_watch(struct qn_server *s, struct qn_error *e)
 {
     pthread_t thread;
     if (pthread_create(&thread, NULL, watch, s) != 0)
-        return qn_fail(e, QN_EIO, "no thread for watching %s could be started", s->program);
+        return qn_fail(e, QN_EIO, "cannot start a thread to watch %s", s->program);
     pthread_detach(thread);
     return QN_OK;
 }

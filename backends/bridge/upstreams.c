@@ -43,7 +43,8 @@ void qn_upstreams_init(struct qn_ups *u, struct qn_exchanges *xs, const struct q
         qn_buf_init(&u->v[i].answer, QN_PROBE_BYTES_MAX);
         if (d->key && qn_str_starts(d->url, "http://") && !strstr(d->url, "//127.0.0.1") &&
             !strstr(d->url, "//localhost"))
-            qn_warn("bridge", "upstream=%s: its key is sent unencrypted, for its address is http",
+            qn_warn("bridge",
+                    "upstream=%s: its key is sent unencrypted because its address is http",
                     u->v[i].who);
     }
 }
@@ -129,7 +130,8 @@ static qn_err choose_model(struct qn_up *u, const struct qn_jref *list, struct q
         err = qn_fail(e, QN_EINVAL, "%s has several models, say which one is meant (\"model\"): %s",
                       u->who, qn_buf_cstr(&names));
     if (!err && n && !chosen->node)
-        qn_warn("bridge", "upstream=%s model=\"%s\": it is not on its list", u->who, u->to.model);
+        qn_warn("bridge", "upstream=%s model=\"%s\": the server does not list this model", u->who,
+                u->to.model);
     qn_buf_deinit(&names);
     return err;
 }
@@ -139,14 +141,14 @@ static qn_err take_list(struct qn_up *u, struct qn_error *e)
     struct qn_json *doc = NULL;
     struct qn_error why = {0};
     if (qn_json_parse(qn_buf_cstr(&u->answer), u->answer.len, &doc, &why))
-        return qn_fail(e, QN_EFORMAT, "%s sent a list of models that is no JSON: %.300s", u->who,
-                       why.message);
+        return qn_fail(e, QN_EFORMAT, "%s sent a list of models that is not valid JSON: %.300s",
+                       u->who, why.message);
     struct qn_jref root = qn_json_root(doc), list = qn_json_get(&root, "data"), model;
     qn_err err = choose_model(u, &list, &model, e);
     const char *id = string_of(&model, "id");
     if (!err && u->asks_model) {
         if (!*id || strlen(id) > MODEL_BYTES_MAX)
-            err = qn_fail(e, QN_EFORMAT, "%s has a model without a proper name", u->who);
+            err = qn_fail(e, QN_EFORMAT, "%s lists a model without a valid name", u->who);
         else if (!qn_str_eq(u->to.model, id))
             u->to.model = qn_arena_strdup(u->all->arena, id);
     }

@@ -193,7 +193,7 @@ static bool escape(struct parser *p, struct ranges *r, bool *is_class, uint32_t 
     if (c == 'p' || c == 'P') {
         if (add_property(p, r, c == 'P'))
             return true;
-        fail(p, QN_EUNSUPPORTED, "names a property of characters that is not known here");
+        fail(p, QN_EUNSUPPORTED, "uses a character property that is not supported");
         return false;
     }
     *is_class = false;
@@ -217,16 +217,16 @@ static bool escape(struct parser *p, struct ranges *r, bool *is_class, uint32_t 
         return true;
     }
     if ((c >= '0' && c <= '9') || c == 'k') {
-        fail(p, QN_EUNSUPPORTED, "refers back to a group");
+        fail(p, QN_EUNSUPPORTED, "has a back reference");
         return false;
     }
     if (c == 'b' || c == 'B') {
-        fail(p, QN_EUNSUPPORTED, "asks for a word boundary");
+        fail(p, QN_EUNSUPPORTED, "has a word boundary");
         return false;
     }
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == 0) {
         p->at--;
-        fail(p, QN_EINVAL, "has an escape that does not exist");
+        fail(p, QN_EINVAL, "has an invalid escape");
         return false;
     }
     p->at--;
@@ -259,7 +259,7 @@ static const struct qn_gx *parse_class(struct parser *p)
         bool is_class;
         uint32_t first, last;
         if (r.n > SET_MAX)
-            fail(p, QN_ELIMIT, "has too large a class");
+            fail(p, QN_ELIMIT, "has a character class that is too large");
         else if (class_atom(p, &r, &is_class, &first) && !is_class) {
             last = first;
             if (p->at[0] == '-' && p->at[1] && p->at[1] != ']') {
@@ -276,7 +276,7 @@ static const struct qn_gx *parse_class(struct parser *p)
     }
     const struct qn_gx *x = qn_gx_never(p->g);
     if (!p->err && !*p->at)
-        fail(p, QN_EINVAL, "has a class without an end");
+        fail(p, QN_EINVAL, "has a character class that is not closed");
     else if (!p->err)
         x = negative ? qn_gx_set_not(p->g, r.v, r.n) : qn_gx_set(p->g, r.v, r.n);
     p->at += *p->at == ']';
@@ -304,19 +304,19 @@ static const struct qn_gx *parse_group(struct parser *p)
             p->at += 2;
             if (p->begun || !p->anchor || p->depth > 0)
                 return fail(p, QN_EUNSUPPORTED,
-                            "looks ahead elsewhere than right after a leading ^");
+                            "has a lookahead elsewhere than right after a leading ^");
         } else if (c == '<' && p->at[2] != '=' && p->at[2] != '!' && strchr(p->at, '>')) {
             p->at = strchr(p->at, '>') + 1;
         } else {
-            return fail(p, QN_EUNSUPPORTED, "looks behind, or has a group of an unknown kind");
+            return fail(p, QN_EUNSUPPORTED, "has a lookbehind or a group of an unsupported kind");
         }
     }
     if (++p->depth > QN_REGEX_DEPTH_MAX)
-        return fail(p, QN_ELIMIT, "has too many groups within groups");
+        return fail(p, QN_ELIMIT, "has groups that are nested too deeply");
     const struct qn_gx *x = parse_alternatives(p);
     p->depth--;
     if (*p->at != ')')
-        return fail(p, QN_EINVAL, "has a group without an end");
+        return fail(p, QN_EINVAL, "has a group that is not closed");
     p->at++;
     if (!ahead) {
         p->begun = true;
@@ -324,7 +324,7 @@ static const struct qn_gx *parse_group(struct parser *p)
     }
     p->begun = outer_begun;
     if (p->n_looks == LOOKS_MAX)
-        return fail(p, QN_ELIMIT, "looks ahead too often");
+        return fail(p, QN_ELIMIT, "has too many lookaheads");
     const struct qn_gx *both[2] = {x, everything(p->g)};
     p->looks[p->n_looks++] = (struct look){qn_gx_seq(p->g, both, 2), negative};
     return qn_gx_empty(p->g);
@@ -355,7 +355,7 @@ static const struct qn_gx *parse_atom(struct parser *p)
         return qn_gx_set_not(p->g, lines, sizeof lines / sizeof lines[0]);
     }
     if (c == '*' || c == '+' || c == '?')
-        return fail(p, QN_EINVAL, "repeats nothing");
+        return fail(p, QN_EINVAL, "has a repetition of nothing");
     struct ranges r = {0};
     bool is_class = false, good = true;
     uint32_t cp;
@@ -412,7 +412,7 @@ static const struct qn_gx *parse_term(struct parser *p)
     char c = *p->at;
     if (c == '{' && braces(p, &min, &max)) {
         if (min > QN_REGEX_REPEAT_MAX || (max > QN_REGEX_REPEAT_MAX && max != QN_REPEAT_EVER))
-            return fail(p, QN_ELIMIT, "repeats too often");
+            return fail(p, QN_ELIMIT, "has a repetition count that is too large");
         if (min > max)
             return fail(p, QN_EINVAL, "has a range that is out of order");
     } else if (c == '*' || c == '+' || c == '?') {
@@ -443,7 +443,7 @@ static const struct qn_gx *parse_alternatives(struct parser *p)
     while (*p->at == '|' && !p->err) {
         p->at++;
         if (p->n_looks > 0 && p->depth == 0)
-            fail(p, QN_EUNSUPPORTED, "looks ahead in one of several alternatives");
+            fail(p, QN_EUNSUPPORTED, "has a lookahead in one of several alternatives");
         p->begun = true;
         qn_gx_push(&l, parse_sequence(p));
     }
@@ -467,7 +467,7 @@ qn_err qn_regex_compile(const char *pattern, enum qn_gx_encoding encoding,
     struct parser p = {.pattern = pattern, .at = pattern, .g = &g, .e = e, .encoding = encoding};
     const struct qn_gx *x = parse_alternatives(&p);
     if (!p.err && *p.at)
-        fail(&p, QN_EINVAL, "has a bracket that closes nothing");
+        fail(&p, QN_EINVAL, "has a closing bracket without an opening one");
     if (!p.err && g.full)
         fail(&p, QN_ELIMIT, "is too large");
     if (!p.err) {

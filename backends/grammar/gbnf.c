@@ -112,7 +112,7 @@ static bool character(struct parser *p, uint32_t *cp)
             v = v << 4 | (uint64_t)x;
         }
         if (v > QN_CODEPOINT_MAX) {
-            fail(p, QN_EINVAL, "an escape is beyond the last character of Unicode");
+            fail(p, QN_EINVAL, "an escape is not a character of Unicode");
             return false;
         }
         *cp = (uint32_t)v;
@@ -124,7 +124,7 @@ static bool character(struct parser *p, uint32_t *cp)
     } else if (c && strchr(plain, c)) {
         *cp = (uint8_t)c;
     } else {
-        fail(p, QN_EINVAL, "an escape does not exist");
+        fail(p, QN_EINVAL, "an escape is invalid");
         return false;
     }
     p->at++;
@@ -142,7 +142,7 @@ static const struct qn_gx *parse_text(struct parser *p)
         if (!character(p, &cp))
             break;
         if (cp == 0 || (cp >= 0xd800 && cp < 0xe000))
-            fail(p, QN_EINVAL, "a text has a character that no text can have");
+            fail(p, QN_EINVAL, "a quoted text contains a null character or a surrogate");
         else
             qn_buf_add(&b, utf8, qn_utf8_encode(cp, utf8));
     }
@@ -195,7 +195,7 @@ static const struct qn_gx *token(struct parser *p, int32_t id)
     const char *bytes = p->v->token_bytes(p->v->ctx, id, &n);
     bool control = p->v->token_is_control(p->v->ctx, id);
     if (n == 0 || p->v->token_is_end(p->v->ctx, id))
-        return fail(p, QN_EINVAL, "a token ends the text or has none");
+        return fail(p, QN_EINVAL, "a token is an end token or has no text");
     struct qn_buf b;
     qn_buf_init(&b, n + 1);
     if (control)
@@ -257,7 +257,7 @@ static const struct qn_gx *parse_atom(struct parser *p)
     if (c == '(') {
         p->at++;
         if (++p->depth > QN_GBNF_DEPTH_MAX)
-            return fail(p, QN_ELIMIT, "too many groups within groups");
+            return fail(p, QN_ELIMIT, "groups are nested too deeply");
         skip_space(p, true);
         const struct qn_gx *x = parse_alternatives(p);
         p->depth--;
@@ -284,7 +284,7 @@ static uint32_t number(struct parser *p)
     for (; *p->at >= '0' && *p->at <= '9'; p->at++)
         v = v > REPEAT_MAX ? v : v * 10 + (uint64_t)(*p->at - '0');
     if (v > REPEAT_MAX)
-        fail(p, QN_ELIMIT, "something is repeated more than 1000000 times");
+        fail(p, QN_ELIMIT, "a repetition count of more than 1000000");
     return (uint32_t)(v > REPEAT_MAX ? REPEAT_MAX : v);
 }
 
@@ -364,7 +364,7 @@ static void parse_rule(struct parser *p)
     }
     skip_space(p, false);
     if (strncmp(p->at, "::=", 3) != 0) {
-        fail(p, QN_EINVAL, "expected ::= behind a rule's name");
+        fail(p, QN_EINVAL, "expected ::= after a rule's name");
         return;
     }
     p->at += 3;
@@ -372,7 +372,7 @@ static void parse_rule(struct parser *p)
     const struct qn_gx *body = parse_alternatives(p);
     p->g->rules[rule].body = body;
     if (!p->err && *p->at == ')')
-        fail(p, QN_EINVAL, "a bracket closes nothing");
+        fail(p, QN_EINVAL, "a closing bracket has no opening one");
     skip_space(p, true);
 }
 

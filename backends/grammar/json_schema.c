@@ -161,7 +161,7 @@ const struct qn_jref *js_resolve(struct js *js, const struct qn_jref *schema, co
     if (*s && *s != '/') {
         const struct qn_jref *found = find_named(js, at, s, NULL);
         if (!found)
-            js_fail(js, schema, QN_EINVAL, "$ref \"%.100s\" leads nowhere", ref);
+            js_fail(js, schema, QN_EINVAL, "$ref \"%.100s\" does not resolve to a schema", ref);
         return found;
     }
     struct qn_buf key;
@@ -184,7 +184,7 @@ const struct qn_jref *js_resolve(struct js *js, const struct qn_jref *schema, co
     }
     qn_buf_deinit(&key);
     if (!at)
-        js_fail(js, schema, QN_EINVAL, "$ref \"%.100s\" leads nowhere", ref);
+        js_fail(js, schema, QN_EINVAL, "$ref \"%.100s\" does not resolve to a schema", ref);
     return at;
 }
 
@@ -199,7 +199,7 @@ void conj_add(struct js *js, struct conj *c, const struct qn_jref *ref, unsigned
     struct part *v =
         c->n < QN_SCHEMA_PARTS_MAX ? qn_arena_try(js->g->arena, (c->n + 1) * sizeof *v) : NULL;
     if (!v) {
-        js_fail(js, ref, QN_ELIMIT, "too many schemas hold for one value");
+        js_fail(js, ref, QN_ELIMIT, "too many schemas apply to one value");
         return;
     }
     if (c->n > 0)
@@ -459,7 +459,7 @@ static void check_end(struct js *js, const struct conj *c, const struct qn_jref 
     for (int step = 0; at && step < REFS_MAX && !js->err; step++) {
         for (size_t i = 0; i < c->n; i++)
             if (c->v[i].ref->node == at->node)
-                js_fail(js, branch, QN_EUNSUPPORTED, "refers back to itself without an end");
+                js_fail(js, branch, QN_EUNSUPPORTED, "refers to itself endlessly");
         const struct qn_jref *ref = js_get(js, at, "$ref");
         at = ref && qn_json_type(ref) == QN_JSON_STRING ? js_resolve(js, at, qn_json_raw_str(ref))
                                                         : NULL;

@@ -139,7 +139,9 @@ static const struct qn_gx *make_items(struct js *js, const struct conj *c, const
             continue; /* minContains 0 without maxContains requires nothing */
         if (contains || qn_json_type(&most) != QN_JSON_ABSENT ||
             (qn_json_type(&least) != QN_JSON_ABSENT && qn_json_raw_f64(&least) != 1)) {
-            js_fail(js, here, QN_EUNSUPPORTED, "contains with other numbers than at least one");
+            js_fail(
+                js, here, QN_EUNSUPPORTED,
+                "contains is only supported once, without maxContains and with minContains 0 or 1");
             return qn_gx_never(g);
         }
         contains = here;
@@ -158,13 +160,15 @@ static const struct qn_gx *make_items(struct js *js, const struct conj *c, const
     if (f->unique && f->max_items > 1) {
         if (listed == 0 && !contains)
             return make_unique(js, &rest, f->min_items, f->max_items);
-        js_fail(js, c->v[0].ref, QN_EUNSUPPORTED, "uniqueItems with prefixItems or contains");
+        js_fail(js, c->v[0].ref, QN_EUNSUPPORTED,
+                "uniqueItems is not supported together with prefixItems or contains");
         return qn_gx_never(g);
     }
     if (contains && listed == 0)
         return make_contains(js, &rest, contains, f->min_items, f->max_items);
     if (contains) {
-        js_fail(js, contains, QN_EUNSUPPORTED, "contains with prefixItems");
+        js_fail(js, contains, QN_EUNSUPPORTED,
+                "contains is not supported together with prefixItems");
         return qn_gx_never(g);
     }
     if (listed == 0)
@@ -199,7 +203,8 @@ const struct qn_gx *js_array(struct js *js, const struct conj *c, const struct f
     for (size_t i = 1; i < c->n; i++) {
         const struct qn_jref *u = js_get(js, c->v[i].ref, "unevaluatedItems");
         if (u && !(qn_json_type(u) == QN_JSON_BOOL && qn_json_raw_bool(u)))
-            js_fail(js, u, QN_EUNSUPPORTED, "unevaluatedItems within one of several schemas");
+            js_fail(js, u, QN_EUNSUPPORTED,
+                    "unevaluatedItems is not supported in one of several combined schemas");
     }
     return qn_gx_seq(js->g, v, 5);
 }

@@ -76,7 +76,7 @@ static const struct qn_gx *branches(struct js *js, const struct conj *c, size_t 
     for (bool more = qn_json_first(list, &it); more && !js->err; more = qn_json_next(&it)) {
         struct conj one = conj_copy_done(js, c, part, DONE_ANY_OF);
         if (++n > BRANCHES_MAX || depth == DEPTH_MAX)
-            js_fail(js, list, QN_EUNSUPPORTED, "too many alternatives of a string");
+            js_fail(js, list, QN_EUNSUPPORTED, "too many alternatives for a string");
         conj_add(js, &one, js_keep(js, &it), 0);
         if (!js->err)
             qn_gx_push(&l, strings(js, &one, frame, depth + 1));
@@ -100,7 +100,8 @@ static const struct qn_gx *strings(struct js *js, const struct conj *in, const s
             return branches(js, &c, i, any, frame, depth);
         for (size_t k = 0; words[k]; k++)
             if (js_get(js, c.v[i].ref, words[k]))
-                js_fail(js, c.v[i].ref, QN_EUNSUPPORTED, "%s of a string without quotes", words[k]);
+                js_fail(js, c.v[i].ref, QN_EUNSUPPORTED,
+                        "%s is not supported for a string without quotes", words[k]);
     }
     if (js->err || !js_facts(js, &c, &f) || !(js_types_made(&f) & TYPE_STRING))
         return qn_gx_never(js->g);

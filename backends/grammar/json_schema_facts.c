@@ -218,7 +218,7 @@ bool js_facts(struct js *js, const struct conj *c, struct facts *out)
             return false;
         for (size_t k = 0; refused[k]; k++)
             if (js_get(js, s, refused[k]))
-                return js_fail(js, s, QN_EUNSUPPORTED, "%s", refused[k]);
+                return js_fail(js, s, QN_EUNSUPPORTED, "%s is not supported", refused[k]);
         if (!js_type_word(js, s, &types))
             return false;
         out->types &= types;
@@ -246,7 +246,8 @@ bool js_facts(struct js *js, const struct conj *c, struct facts *out)
     /* A number that is not an integer must have a nonzero fraction; the number automaton cannot
      * express that. */
     if (out->no_integer && (out->types & TYPE_FRACTION))
-        return js_fail(js, out->no_integer, QN_EUNSUPPORTED, "numbers that are not integers");
+        return js_fail(js, out->no_integer, QN_EUNSUPPORTED,
+                       "excluding integers but not other numbers is not supported");
     return !js->err;
 }
 

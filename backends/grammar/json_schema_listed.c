@@ -171,7 +171,8 @@ static bool satisfies(struct js *js, const struct conj *c, const struct qn_jref 
     for (size_t k = 0; k < c->n && all == VALID; k++)
         all = js_check(js, c->v[k].ref, value, 0);
     if (all == UNKNOWN)
-        js_fail(js, from, QN_EUNSUPPORTED, "listed values next to keywords that cannot be checked");
+        js_fail(js, from, QN_EUNSUPPORTED,
+                "enum or const is not supported next to keywords that cannot be checked");
     return all == VALID;
 }
 

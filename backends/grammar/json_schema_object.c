@@ -150,8 +150,9 @@ static bool check_unevaluated(struct js *js, const struct conj *c)
     for (size_t i = 0; i < c->n; i++) {
         const struct qn_jref *s = c->v[i].ref, *u = js_get(js, s, "unevaluatedProperties");
         if (u && others && !(qn_json_type(u) == QN_JSON_BOOL && qn_json_raw_bool(u)))
-            return js_fail(js, u, QN_EUNSUPPORTED,
-                           "unevaluatedProperties within one of several schemas");
+            return js_fail(
+                js, u, QN_EUNSUPPORTED,
+                "unevaluatedProperties is not supported in one of several combined schemas");
         others |= js_get(js, s, "properties") || js_get(js, s, "additionalProperties") ||
                   js_get(js, s, "patternProperties");
     }
@@ -180,7 +181,8 @@ static qn_err free_names(struct js *js, const struct conj *c, const char *const 
     for (size_t i = 0; i < flat.n; i++)
         for (size_t k = 0; words[k]; k++)
             if (js_get(js, flat.v[i].ref, words[k]))
-                return qn_fail(e, QN_EUNSUPPORTED, "propertyNames: %s", words[k]);
+                return qn_fail(e, QN_EUNSUPPORTED, "propertyNames with %s is not supported",
+                               words[k]);
     qn_err err;
     struct qn_gx_list l = {0};
     if (f.has_enum) {
@@ -412,7 +414,8 @@ static const struct qn_gx *make_member(struct js *js, const struct conj *c, cons
         qn_buf_deinit(&key);
         enum verdict v = text ? js_check(js, names, text, 0) : INVALID;
         if (v == UNKNOWN)
-            js_fail(js, names, QN_EUNSUPPORTED, "names that cannot be checked");
+            js_fail(js, names, QN_EUNSUPPORTED,
+                    "propertyNames with keywords that cannot be checked");
         if (v != VALID)
             return qn_gx_never(js->g);
     }
@@ -451,7 +454,7 @@ const struct qn_gx *js_object(struct js *js, const struct conj *c, const struct 
         m.max = QN_REPEAT_EVER;
     if (m.min > m.n + (m.extra ? 1 : 0) && m.extra)
         js_fail(js, c->v[0].ref, QN_EUNSUPPORTED,
-                "minProperties: %u different names that the schema does not list", m.min);
+                "minProperties: needs %u different names that the schema does not list", m.min);
     uint32_t differ = m.max == QN_REPEAT_EVER ? m.min : m.max;
     m.cap = differ < m.n ? differ : (uint32_t)m.n;
     m.cap = m.cap < 1 ? 1 : m.cap;

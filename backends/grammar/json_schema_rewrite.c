@@ -112,7 +112,8 @@ static void not_value(struct ways *w, const struct qn_jref *value, const struct 
     else if (type == QN_JSON_NULL)
         add_way(w, other, write(w->js, "{\"not\":{\"type\":\"null\"}}", NULL, ""));
     else
-        js_fail(w->js, value, QN_EUNSUPPORTED, "not: only for texts, true, false and null");
+        js_fail(w->js, value, QN_EUNSUPPORTED,
+                "not: only supported for strings, true, false and null");
 }
 
 /* Adds the alternatives that together describe the values that are invalid by s. */
@@ -125,7 +126,7 @@ static void negate(struct ways *w, const struct qn_jref *s, int depth)
         return;
     }
     if (qn_json_type(s) != QN_JSON_OBJECT || depth > NOT_DEPTH) {
-        js_fail(js, s, QN_EUNSUPPORTED, "not: too deep, or not of a schema");
+        js_fail(js, s, QN_EUNSUPPORTED, "not: nested too deeply, or the value is not a schema");
         return;
     }
     struct qn_jref it, in;
@@ -145,7 +146,8 @@ static void negate(struct ways *w, const struct qn_jref *s, int depth)
         } else if (same(key, "enum")) {
             for (bool m = qn_json_first(value, &in); m; m = qn_json_next(&in))
                 if (qn_json_type(&in) != QN_JSON_STRING)
-                    js_fail(js, &in, QN_EUNSUPPORTED, "not: only for a list of texts");
+                    js_fail(js, &in, QN_EUNSUPPORTED,
+                            "not: an enum is only supported if all its values are strings");
             add_way(w, write(js, "{\"not\":{\"enum\":", value, "}}"), NULL);
         } else if (same(key, "required")) {
             for (bool m = qn_json_first(value, &in); m; m = qn_json_next(&in))
@@ -176,7 +178,7 @@ static void negate(struct ways *w, const struct qn_jref *s, int depth)
             if (target)
                 negate(w, target, depth + 1);
         } else {
-            js_fail(js, value, QN_EUNSUPPORTED, "not: of %s", key);
+            js_fail(js, value, QN_EUNSUPPORTED, "not: %s is not supported", key);
         }
     }
 }

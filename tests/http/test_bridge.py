@@ -336,7 +336,7 @@ def test_a_request_that_an_upstream_answers_oddly_stands_in_nobodys_way(server):
 
 
 @pytest.mark.parametrize("what,text", [
-    ({"say_models": "{oops"}, "no JSON"), ({"models": ["a", "b"]}, "several models"), ({"models": []}, "no models"),
+    ({"say_models": "{oops"}, "not valid JSON"), ({"models": ["a", "b"]}, "several models"), ({"models": []}, "no models"),
     ({"key": KEY}, "key")])
 def test_what_is_wrong_at_loading(server, what, text):
     with fake_llama.serving(**what) as upstream:

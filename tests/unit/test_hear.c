@@ -268,7 +268,7 @@ static void what_ends_too_early(void **state)
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
     struct fix *f = fix_new(QN_TASK_CHAT);
     assert_int_equal(hear(f, 200, SSE, half, false), QN_ECHILD);
-    assert_true(f->h.spoken && strstr(f->e.message, "host ended its answer"));
+    assert_true(f->h.spoken && strstr(f->e.message, "host ended its reply"));
     fix_free(f);
     f = fix_new(QN_TASK_CHAT);
     assert_int_equal(hear(f, 200, SSE, half, true), QN_ECHILD);
@@ -307,7 +307,7 @@ static void an_empty_answer(void **state)
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
         struct fix *f = fix_new(tasks[i]);
         assert_int_equal(hear(f, 200, JSON, "", false), QN_ECHILD);
-        assert_string_equal(f->e.message, "host sent an empty answer");
+        assert_string_equal(f->e.message, "host sent an empty reply");
         assert_true(f->passing && !f->h.spoken);
         fix_free(f);
     }

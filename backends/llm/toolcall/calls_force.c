@@ -170,7 +170,7 @@ static qn_err compile(struct qn_writer *w, const char *param, struct qn_constrai
     if (w->unheld[0])
         return qn_fail_param(
             e, QN_EUNSUPPORTED, param,
-            "%s: %s cannot be held in the syntax in which this model writes calls: "
+            "%s: %s cannot be guaranteed in the syntax in which this model writes calls: "
             "leave it out, or leave out strict",
             param, w->unheld);
     struct qn_constrain_source source = {
