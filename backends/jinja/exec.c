@@ -225,7 +225,7 @@ static enum qn_tflow exec(struct qn_trun *run, const struct qn_tnode *node)
     case QN_N_CONTINUE:
         return QN_T_CONTINUE;
     default:
-        return qn_trun_fail(run, "%.*s: there are no other templates", (int)node->val.n,
+        return qn_trun_fail(run, "%.*s: other templates cannot be used", (int)node->val.n,
                             node->val.s);
     }
 }

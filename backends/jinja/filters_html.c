@@ -76,7 +76,7 @@ static enum qn_tflow put_query(struct qn_trun *run, const struct qn_tval *self)
         struct qn_tlist *parts = NULL;
         QN_T_TRY(qn_titer_list(run, &pair, &parts));
         if (parts->n != 2)
-            return qn_trun_fail(run, "pairs of two are needed, not of %zu", parts->n);
+            return qn_trun_fail(run, "expected pairs, found %zu values", parts->n);
         if (!first)
             QN_T_TRY(qn_trun_puts(run, "&"));
         QN_T_TRY(put_quoted(run, &parts->items[0], true));
@@ -216,7 +216,7 @@ static enum qn_tflow json_separators(struct qn_trun *run, const struct qn_tval *
     struct qn_tlist *pair = NULL;
     QN_T_TRY(qn_titer_list(run, v, &pair));
     if (pair->n != 2)
-        return qn_trun_fail(run, "separators are a pair, not %zu", pair->n);
+        return qn_trun_fail(run, "separators must be a pair, found %zu values", pair->n);
     how->item = pair->items[0];
     how->key = pair->items[1];
     QN_T_TRY(qn_tval_need_string(run, &how->item));

@@ -149,7 +149,7 @@ static qn_err lex_string(struct lexer *l)
     if (at >= l->n)
         return fail(l, "this string is never closed");
     if (!qn_tlex_unescape(l->arena, l->s + start + 1, at - start - 1, &s, &n))
-        return fail(l, "a string has an escape that Python does not know");
+        return fail(l, "a string has an invalid escape");
     add(l, QN_TOK_STRING, start, s, n);
     l->i = at + 1;
     return QN_OK;
@@ -243,7 +243,7 @@ static qn_err lex_punct(struct lexer *l)
             l->open[l->open_n++] = c == '(' ? ')' : (char)(c + 2);
         }
         if ((c == '}' || c == ')' || c == ']') && (l->open_n == 0 || l->open[--l->open_n] != c))
-            return fail(l, "a bracket closes that is not open");
+            return fail(l, "a closing bracket has no opening one");
         add(l, QN_TOK_PUNCT, l->i, l->s + l->i, n);
         l->i += n;
         return QN_OK;

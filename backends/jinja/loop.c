@@ -213,7 +213,7 @@ static enum qn_tflow descend(struct qn_trun *run, const struct qn_tnode *node,
     struct qn_tloop *loop = NULL;
     size_t mark = run->out.len;
     if (run->calls >= QN_TEMPLATE_DEPTH_MAX)
-        return qn_trun_limit(run, "more than %d calls within one another", QN_TEMPLATE_DEPTH_MAX);
+        return qn_trun_limit(run, "calls nested more than %d deep", QN_TEMPLATE_DEPTH_MAX);
     QN_T_TRY(qn_tframe_new(run, node->body, outer, &frame));
     QN_T_TRY(start(run, node, outer, items, depth0, &loop));
     run->calls++;

@@ -101,8 +101,7 @@ enum qn_tflow qn_tmacro_call(struct qn_trun *run, const struct qn_tmacro *macro,
     bool autoescape = run->autoescape;
     struct qn_targs mine = *args;
     if (run->calls >= QN_TEMPLATE_DEPTH_MAX)
-        return qn_trun_limit(run, "more than %d macro calls within one another",
-                             QN_TEMPLATE_DEPTH_MAX);
+        return qn_trun_limit(run, "macro calls nested more than %d deep", QN_TEMPLATE_DEPTH_MAX);
     if (args->named)
         QN_T_TRY(qn_tdict_copy(run, args->named, &mine.named));
     QN_T_TRY(qn_tframe_new(run, macro->node->body, macro->outer, &frame));
