@@ -3,8 +3,8 @@
  * the model's file tells where servers are (contract/remote.h). Jobs are translated to HTTP
  * requests and replies to events.
  *
- * The bridge's sandbox forbids access to all files except the definition and those needed for
- * resolving names and verifying certificates, starting programs, and listening. It cannot forbid
+ * The bridge's sandbox forbids starting programs, listening, and access to all files except the
+ * definition and those needed for resolving names and verifying certificates. It cannot forbid
  * connections to any address, because these are the bridge's purpose. */
 #ifndef QN_BRIDGE_BRIDGE_H
 #define QN_BRIDGE_BRIDGE_H

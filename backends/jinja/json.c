@@ -165,8 +165,8 @@ static enum qn_tflow put_value(struct writer *w, const struct qn_tval *v)
         return put_list(w, v->list);
     case QN_T_DICT:
         return put_dict(w, v->dict);
-    case QN_T_ITER: { /* Python's json.dumps refuses generators. They are accepted here because in
-                         other interpreters the same expressions yield lists. */
+    case QN_T_ITER: { /* Python's json.dumps refuses generators; they are accepted here because
+                         templates written for other interpreters pass them. */
         struct qn_tlist *list = NULL;
         QN_T_TRY(qn_titer_list(w->run, v, &list));
         return put_list(w, list);
