@@ -314,7 +314,7 @@ static qn_err ask_complete(const struct qn_job *job, const struct qn_ask_to *to,
     return err;
 }
 
-/* The batch as a JSON array of texts and arrays of token ids. */
+/* Writes the batch as a JSON array of texts and arrays of token ids. */
 static void write_inputs(const struct qn_input_batch *batch, struct qn_engine_call *out,
                          struct qn_jw *w)
 {
@@ -351,8 +351,7 @@ static void ask_embed(const struct qn_job *job, const struct qn_ask_to *to,
     qn_jw_obj_end(&w);
 }
 
-/* A score depends on the query and its own document alone, so a batch may be asked for by itself.
- */
+/* A score depends only on the query and its document, so each batch can be a request of its own. */
 static void ask_rerank(const struct qn_job *job, const struct qn_ask_to *to,
                        const struct qn_input_batch *batch, struct qn_engine_call *out)
 {

@@ -110,8 +110,9 @@ static bool takes_inputs(const struct run *r)
     return r->job->measure.count > 0;
 }
 
-/* A batch has been answered. The next request begins with nothing said, so it may be repeated.
- * False: that was the last. */
+/* Goes on to the next batch of inputs after the results of one have been sent. The next request
+ * starts without a sent event, so it may be repeated on failure. False: there is no further batch.
+ */
 static bool next_batch(struct run *r)
 {
     qn_sink_drop_inputs(r->out);
@@ -248,7 +249,8 @@ static qn_err bridge_start(void *self, const struct qn_job *job, void *prepared,
     return QN_OK;
 }
 
-/* Neither asked nor about to be: its next inputs have not come. */
+/* Whether the job has no request in progress and cannot begin one, because its next inputs have not
+ * arrived. */
 static bool waits_for_inputs(const struct run *r)
 {
     return !r->x && takes_inputs(r) && !qn_sink_inputs(r->out);

@@ -30,7 +30,7 @@ struct qn_hearing {
     const struct qn_job *job;
     qn_hear_send send;
     void *ctx;
-    bool spoken;     /* an event has been sent, so the job cannot be retried */
+    bool spoken;     /* an event has been sent, so the request cannot be repeated */
     size_t answered; /* EMBED, RERANK: number of inputs whose result has been sent */
     /* State of the current request. */
     size_t first, inputs;

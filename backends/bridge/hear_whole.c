@@ -30,7 +30,7 @@ static qn_err take_index(const struct qn_jref *item, size_t n, bool *seen, int64
     return QN_OK;
 }
 
-/* The numbers of one vector to the floats at `to`. */
+/* Converts the numbers of one vector to dims floats at `to`. */
 static qn_err take_vector(const struct qn_jref *v, size_t dims, char *to, struct qn_error *e)
 {
     struct qn_jref it;
@@ -46,8 +46,8 @@ static qn_err take_vector(const struct qn_jref *v, size_t dims, char *to, struct
     return QN_OK;
 }
 
-/* Sends the results of the request's inputs, of which each has so many floats, in as many events as
- * the contract's limits ask for. */
+/* Sends the results of the request's inputs, dims floats each, in as many events as the contract's
+ * limits require. */
 static void say_results(struct qn_hearing *h, enum qn_event_kind kind, const char *floats,
                         size_t dims)
 {

@@ -6,10 +6,8 @@
 #include "jinja/print.h"
 #include "jinja/text.h"
 
-enum {
-    FIELDS_WITHIN = 2
-}; /* a specification may contain fields, and the specifications of those
-      fields may not */
+/* A specification may contain fields; the specifications of those fields may not. */
+enum { FIELDS_WITHIN = 2 };
 
 struct formatter {
     struct qn_trun *run;

@@ -38,10 +38,8 @@ enum {
 /* Fills the table; later calls are cheap. Must be called before the functions below are used. */
 void qn_unicode_init(void);
 
-enum {
-    QN_UNICODE_MAPPED = 0x34000
-}; /* there are no letters or other distinguished classes from
-      here on, except variation selectors */
+/* From here on there are no letters or other distinguished classes, except variation selectors. */
+enum { QN_UNICODE_MAPPED = 0x34000 };
 extern uint8_t qn_unicode_map[QN_UNICODE_MAPPED];
 
 static inline enum qn_unicode_class qn_unicode_class(uint32_t cp)

@@ -10,7 +10,7 @@
 
 struct qn_recent; /* cache of recently tokenised words */
 
-struct qn_recent_pair { /* cache of pairs of tokens that were recently looked up */
+struct qn_recent_pair { /* cache entry: two tokens that were recently looked up as a pair */
     uint64_t pair;
     int32_t id; /* the token of the joined text; -1: there is none */
     uint32_t priority;
