@@ -270,7 +270,10 @@ bool qn_output_token(struct qn_output *o, const char *bytes, size_t len,
 void qn_output_finish(struct qn_output *o, enum qn_finish finish, const char *tokens)
 {
     if (o->parse) {
-        qn_parse_end(o->parse);
+        if (finish == QN_FINISH_LENGTH)
+            qn_parse_cut(o->parse);
+        else
+            qn_parse_end(o->parse);
         show_held(o);
     } else {
         show(o, qn_utf8_whole(qn_buf_cstr(&o->held), o->held.len), UINT64_MAX);
@@ -280,7 +283,9 @@ void qn_output_finish(struct qn_output *o, enum qn_finish finish, const char *to
     ev.index = o->index;
     if (o->stop)
         finish = QN_FINISH_STOP; /* it may have come with the last bytes */
-    ev.finish = o->called && finish == QN_FINISH_STOP ? QN_FINISH_TOOLS : finish;
+    /* A client must not run a call whose arguments are not whole. */
+    bool called = o->called && !(o->parse && qn_parse_broke(o->parse));
+    ev.finish = called && finish == QN_FINISH_STOP ? QN_FINISH_TOOLS : finish;
     ev.stop = o->stop;
     ev.tokens = tokens;
     o->out.send(o->out.ctx, &ev);

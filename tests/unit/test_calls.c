@@ -99,6 +99,54 @@ static void answers_cut_everywhere(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* The mark of a call that a log of calls_run.h has within a text; NULL: none. */
+static const char *mark_in_text(const char *log)
+{
+    static const char *const marks[] = {
+        "<tool_call>",      "<|tool_call|>",    "[TOOL_CALLS]",        "<|tool_call>",
+        "<function=",       "<seed:tool_call>", "<|tool_call_start|>", "<minimax:tool_call>",
+        "<|START_ACTION|>", "<|tools_prefix|>"};
+    const char *text = strstr(log, "T<");
+    for (size_t k = 0; text && k < sizeof marks / sizeof *marks; k++)
+        if (strstr(text, marks[k]))
+            return marks[k];
+    return NULL;
+}
+
+/* Cut by a limit anywhere, no answer of any family has the mark that opens a call as text, unless
+ * the whole answer has it there, too. */
+static void no_mark_of_a_cut_call_is_text(void **state)
+{
+    (void)state;
+    struct qn_tools *tools;
+    int tried = 0;
+    assert_int_equal(qn_tools_new(tools_json, &tools, NULL), QN_OK);
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        const struct answer *a = &answers[i];
+        if (a->flags & (NO_TOOLS | RAW) || mark_in_text(a->seen))
+            continue;
+        tried++;
+        struct qn_parse_config c = {.syntax = qn_syntax_find(a->family->template, NULL, NULL),
+                                    .tools = tools,
+                                    .thinking = a->flags & THINKING};
+        for (size_t n = 1; n < strlen(a->text); n++) {
+            struct calls_seen s = {0};
+            qn_buf_init(&s.log, 1 << 20);
+            struct qn_parse *p =
+                qn_parse_new(&c, &(struct qn_parse_sink){&s, calls_text, calls_call});
+            qn_parse_feed(p, a->text, n);
+            qn_parse_cut(p);
+            qn_parse_free(p);
+            if (mark_in_text(qn_buf_cstr(&s.log)))
+                fail_msg("%s, %s, %zu bytes: %s", a->family->calls, a->what, n,
+                         qn_buf_cstr(&s.log));
+            qn_buf_deinit(&s.log);
+        }
+    }
+    assert_true(tried > 50);
+    qn_tools_free(tools);
+}
+
 /* Pieces come as soon as they can: what each byte brings out. */
 static void early(void **state)
 {
@@ -275,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_cut_everywhere),
+        cmocka_unit_test(no_mark_of_a_cut_call_is_text),
         cmocka_unit_test(early),
         cmocka_unit_test(every_reasoning_can_be_ended),
         cmocka_unit_test(what_stands_behind_the_end_of_reasoning),

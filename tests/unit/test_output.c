@@ -308,7 +308,22 @@ static void reasoning_and_calls_have_events_of_their_own(void **state)
     /* Marks in pieces; a token that begins in a text is that text's. */
     hears(PIECES("<th", "ink>a", "b</thi", "nk>c"), NULL, false, QN_FINISH_STOP,
           "R<a>R<b>3 T<c>D<stop,,[1]>");
-    /* It was cut off in the middle of a call. */
+    /* It was cut off in the middle of a call: no part of the mark is text. */
+    static const char cut[] = "So\n<tool_call>\n{\"name\": \"f\", \"arguments\": ";
+    for (size_t n = strlen("So\n<tool_call>"); n < sizeof cut; n++) {
+        char text[sizeof cut] = "";
+        memcpy(text, cut, n);
+        hears(PIECES(text), NULL, false, QN_FINISH_LENGTH, "T<So>1 D<length,,[1]>");
+    }
+    /* The model ended within the arguments itself: no call that may be run. */
+    hears(PIECES("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1"), NULL, false,
+          QN_FINISH_STOP, "C<0 f:>C<0 :{\"a\": 1>D<stop,,[1]>");
+    hears(PIECES("<tool_call>{\"name\": \"f\"}</tool_call>"
+                 "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": "),
+          NULL, false, QN_FINISH_STOP, "C<0 f:>C<0 :{}>C<1 f:>C<1 :{\"a\": >D<stop,,[1]>");
+    /* What ends by itself has said it, and nothing is lost. */
+    hears(PIECES("So\n<tool_call>\n{\"name\": \"f"), NULL, false, QN_FINISH_STOP,
+          "T<So>1 T<\n<tool_call>\n{\"name\": \"f>D<stop,,[1]>");
     hears(PIECES("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1"), NULL, false,
           QN_FINISH_LENGTH, "C<0 f:>C<0 :{\"a\": 1>D<length,,[1]>");
     hears(PIECES("<tool_call>{\"name\": \"f\"}</tool_call>", "<tool_call>"), NULL, true,

@@ -275,6 +275,7 @@ static void broken(struct qn_parse *p)
     if (p->committed) {
         flush_arguments(p, true);
         p->committed = false;
+        p->broke = true;
         p->calls++;
         to_text(p);
         return;
@@ -530,6 +531,26 @@ void qn_parse_end(struct qn_parse *p)
     p->final = true;
     if (!p->over)
         run(p);
+}
+
+/* The text of the opener is no word of a language or of JSON. */
+static bool is_mark(const struct qn_opener *o)
+{
+    return (o->text[0] == '<' || o->text[0] == '[') && o->text[1];
+}
+
+void qn_parse_cut(struct qn_parse *p)
+{
+    if (!p->over && p->state == QN_IN_CALLS && !p->committed && is_mark(p->opener)) {
+        p->pos = p->in.len;
+        to_text(p);
+    }
+    qn_parse_end(p);
+}
+
+bool qn_parse_broke(const struct qn_parse *p)
+{
+    return p->broke;
 }
 
 int64_t qn_parse_calls(const struct qn_parse *p)

@@ -79,9 +79,15 @@ void qn_parse_feed(struct qn_parse *p, const char *bytes, size_t n);
 /* Ends the input; bytes that were held back are passed on as what they are without a
  * continuation. */
 void qn_parse_end(struct qn_parse *p);
+/* Ends the input because a limit was reached: a call that has begun with an unmistakable mark and
+ * has not reached its arguments is left out instead of being passed on as text. */
+void qn_parse_cut(struct qn_parse *p);
 
 int64_t qn_parse_calls(const struct qn_parse *p); /* number of calls so far */
-bool qn_parse_over(const struct qn_parse *p);     /* single_call is set and the call is complete */
+/* Whether a call has broken off within its arguments, which are then no whole JSON. To be asked at
+ * the end of the input. */
+bool qn_parse_broke(const struct qn_parse *p);
+bool qn_parse_over(const struct qn_parse *p); /* single_call is set and the call is complete */
 /* Whether the next byte would be text of the reply or begin a call: the input is not within
  * reasoning, a call or a partial mark. */
 bool qn_parse_in_text(const struct qn_parse *p);

@@ -134,6 +134,7 @@ struct qn_parse {
                          SIZE_MAX */
     size_t opened;    /* offset in `in` of the opener */
     bool final;       /* no further bytes will arrive */
+    bool broke;       /* a call has broken off within its arguments */
     bool over;
     bool fresh;      /* only white space since the start, the end of reasoning or the end of a
                         call */
