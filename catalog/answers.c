@@ -130,7 +130,7 @@ static void keep(struct qn_database *d, void *ctx)
         return;
     if (!sqlite3_get_autocommit(d->db))
         sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
-    qn_error_log("catalog", "an answer was not kept: %s", e.message);
+    qn_error_log("catalog", "a response was not stored: %s", e.message);
 }
 
 static const char *copy_column(struct task *t, sqlite3_stmt *s, int column)
@@ -175,7 +175,7 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
             t->n++;
         else
             err = qn_fail(&t->error, QN_ELIMIT,
-                          "the conversation is too long to be gone on with: at most %d bytes",
+                          "the conversation is too long to continue: at most %d bytes",
                           QN_ANSWERS_FOUND_MAX);
     } else {
         err = step == SQLITE_DONE ? QN_ENOTFOUND
@@ -188,7 +188,7 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
                           "UPDATE answer_use SET used = (SELECT max(used) + 1 FROM answer_use)"
                           " WHERE id = ?1",
                           (const char *[]){id, NULL}, &unwritten))
-        qn_warn("catalog", "an answer's use was not written: %s", unwritten.message);
+        qn_warn("catalog", "the use of a response was not recorded: %s", unwritten.message);
     return err;
 }
 
@@ -200,7 +200,7 @@ static qn_err read_chain(struct qn_database *d, struct task *t)
     while (id && *id && !err) {
         if (t->n == QN_ANSWER_CHAIN_MAX)
             return qn_fail(&t->error, QN_ELIMIT,
-                           "the conversation has more than %d answers: begin a new one",
+                           "the conversation has more than %d responses: begin a new one",
                            QN_ANSWER_CHAIN_MAX);
         err = read_one(d, t, id);
         if (!err)
@@ -272,7 +272,7 @@ void qn_catalog_keep_answer(struct qn_catalog *c, const char *owner,
 {
     size_t bytes = strlen(row->input) + strlen(row->body);
     if (bytes > QN_ANSWER_BYTES_MAX) {
-        qn_warn("catalog", "an answer of %zu bytes is too long to be kept (at most %d)", bytes,
+        qn_warn("catalog", "a response of %zu bytes is too long to be stored (at most %d)", bytes,
                 QN_ANSWER_BYTES_MAX);
         return;
     }

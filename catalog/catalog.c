@@ -123,7 +123,7 @@ static qn_err publish(struct qn_catalog *c, struct qn_error *e)
     struct qn_snapshot *fresh;
     qn_err err = qn_database_snapshot(c->db, &fresh, e);
     if (err) {
-        qn_error_log("catalog", "the picture of the catalog is out of date: %s", e->message);
+        qn_error_log("catalog", "the catalog's snapshot is out of date: %s", e->message);
         return err;
     }
     pthread_mutex_lock(&c->mutex);

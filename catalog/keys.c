@@ -55,7 +55,7 @@ static void read_all(struct qn_database *d, void *ctx)
     while ((step = sqlite3_step(s)) == SQLITE_ROW) {
         t->rows = qn_xrealloc(t->rows, (t->n + 1) * sizeof *t->rows);
         if (!take_row(s, &t->rows[t->n])) {
-            qn_fail(&t->error, QN_EFORMAT, "the catalog has a key that is none");
+            qn_fail(&t->error, QN_EFORMAT, "the catalog has an invalid key");
             break;
         }
         t->n++;

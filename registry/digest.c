@@ -82,7 +82,7 @@ static qn_err add_bytes(struct adding *a, int fd, off_t size, const char *path, 
     for (off_t at = 0; at < size;) {
         size_t want = size - at < CHUNK ? (size_t)(size - at) : CHUNK;
         if (atomic_load_explicit(a->stop, memory_order_relaxed))
-            return qn_fail(e, QN_ECANCELLED, "the sum of %s was given up", path);
+            return qn_fail(e, QN_ECANCELLED, "the checksum of %s was cancelled", path);
         if (too_hollow(a, fd, &looked, at + (off_t)want, size))
             return qn_fail(e, QN_EFORMAT, "%s has more than %lld GiB of holes: no model has", path,
                            (long long)(HOLES_MAX >> 30));

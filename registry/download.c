@@ -203,7 +203,8 @@ static void run(struct dl *dl, struct qn_fetch_file *files)
     while (!dl->err && !check_files(dl) && !dl->err) {
         int64_t now = qn_now_ms();
         if (qn_web_stopped(dl->web)) {
-            dl_end(dl, NULL, QN_FETCH_STOPPED, QN_ECANCELLED, "stopped: what is there is kept");
+            dl_end(dl, NULL, QN_FETCH_STOPPED, QN_ECANCELLED,
+                   "stopped: the bytes received so far are kept");
             return;
         }
         if (now - tick >= QN_FETCH_PROGRESS_MS) {

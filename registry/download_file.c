@@ -82,11 +82,10 @@ static void end_full(struct dl *dl, const struct dl_file *f, int64_t need, int64
         dl->watch->need_bytes = need;
         dl->watch->free_bytes = room;
     }
-    dl_end(
-        dl, f, QN_FETCH_DISK_FULL, QN_EIO,
-        "the disk is full: %.1f MB more are needed beside %.300s and %.1f MB are free: make room, "
-        "and the download goes on where it is",
-        (double)need / 1e6, f->pub->partial, (double)room / 1e6);
+    dl_end(dl, f, QN_FETCH_DISK_FULL, QN_EIO,
+           "the disk is full: %.1f MB more are needed beside %.300s and %.1f MB are free: make "
+           "room, and the download resumes",
+           (double)need / 1e6, f->pub->partial, (double)room / 1e6);
 }
 
 /* Ends the call after a write error, described by `why`; if the disk has too little space left,
@@ -175,7 +174,7 @@ void dl_file_open(struct dl *dl, struct dl_file *f)
         return;
     }
     if (!S_ISREG(st.st_mode)) {
-        dl_end(dl, f, QN_FETCH_LOCAL, QN_ECONFLICT, "%s is not a plain file", f->pub->partial);
+        dl_end(dl, f, QN_FETCH_LOCAL, QN_ECONFLICT, "%s is not a regular file", f->pub->partial);
         return;
     }
     /* The previous holder of the lock may have finished the file and moved it; then the path is
@@ -194,7 +193,8 @@ void dl_file_open(struct dl *dl, struct dl_file *f)
         err = qn_fail(&why, QN_EFORMAT, "%s: its size is not what it was", f->pub->partial);
     }
     if (err == QN_EFORMAT)
-        qn_warn("download", "what is there cannot be trusted and is fetched anew: %s", why.message);
+        qn_warn("download", "the bytes received so far cannot be verified, starting again: %s",
+                why.message);
     if (!err)
         adopt(dl, f, r);
     else if (err == QN_EIO)
@@ -239,7 +239,7 @@ bool dl_file_lay_out_untold(struct dl *dl, struct dl_file *f, int64_t *limit)
     dev_t dev;
     int64_t room = 0;
     if (!cut(dl, f, 0) || !disk_of(f->pub->partial, &dev, &room))
-        return !dl->err && end_errno(dl, f, "find the room beside");
+        return !dl->err && end_errno(dl, f, "find the free space beside");
     f->untold = true;
     room -= room / 20; /* a body of unknown length must not fill the disk */
     *limit = room < DL_UNTOLD_MAX ? room : DL_UNTOLD_MAX;
@@ -380,7 +380,7 @@ void dl_file_check(struct dl *dl, struct dl_file *f)
     dl_file_anew(dl, f, NULL);
     if (!again) {
         dl_end(dl, f, QN_FETCH_DAMAGED, QN_EFORMAT,
-               "%s: its sum is %s and should be %s, twice: the file at the hub is damaged, or "
+               "%s: its checksum is %s and should be %s, twice: the file at the hub is damaged, or "
                "something on the way changes it",
                shown, sum, expected(f));
         (void)unlink(f->pub->partial);

@@ -303,8 +303,8 @@ static void fail(struct dl_piece *p, const char *why)
                "%s: the server asks to wait for longer than %d s", shown, QN_WEB_RETRY_AFTER_MAX_S);
     } else if (f->failures > qn_web_retries(dl->web)) {
         dl_end(dl, f, QN_FETCH_NETWORK, p->head.status == 429 ? QN_EBUSY : QN_EIO,
-               "%s: %s; given up after %d tries without progress: what is there is kept, and the "
-               "download can go on later",
+               "%s: %s; given up after %d tries without progress: the bytes received so far are "
+               "kept, and the download can be resumed",
                shown, text, f->failures);
     } else {
         int64_t wait = f->not_before_ms - now;

@@ -369,8 +369,8 @@ static void look_at(struct qn_finding *f, const struct qn_finding_place *place)
         place->look(f, place->path);
         if (qn_finding_stopped(f) && !atomic_load(f->stop)) {
             note_unseen(f->found, place->path);
-            qn_warn("found", "%s=\"%s\" message=\"there is more than is looked at\"", word,
-                    place->path);
+            qn_warn("found", "%s=\"%s\" message=\"limit reached: some files were not examined\"",
+                    word, place->path);
         }
     } else {
         note_unseen(f->found, place->path);
@@ -403,7 +403,7 @@ qn_err qn_found_scan(const struct qn_found_places *places, const atomic_bool *st
     qn_inodes_deinit(&f.mains);
     if (atomic_load(stop)) {
         qn_found_free(found);
-        return qn_fail(e, QN_ECANCELLED, "the search for models was called off");
+        return qn_fail(e, QN_ECANCELLED, "the search for models was cancelled");
     }
     *out = found;
     return QN_OK;

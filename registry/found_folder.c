@@ -110,7 +110,8 @@ static void add_folder(struct qn_finding *f, const char *path, const struct qn_f
     for (size_t i = 0; i < n; i++) {
         struct qn_shard shard;
         if (path_len + strlen(list[i].name) + ARENA_SLACK > QN_FOUND_BYTES_MAX - qn_arena_used(a)) {
-            qn_warn("found", "folder=\"%s\" message=\"there is more than is looked at\"", path);
+            qn_warn("found",
+                    "folder=\"%s\" message=\"limit reached: some files were not examined\"", path);
             qn_finding_unseen(f, path);
             break;
         }

@@ -79,7 +79,7 @@ static qn_err read_report(const struct qn_helper *h, int fd, pid_t pid, struct q
             kill(pid, SIGKILL);
             return late ? qn_fail(e, QN_ETIMEOUT, "no answer within %lld s",
                                   (long long)(h->limit_ms / 1000))
-                        : qn_fail(e, QN_ECANCELLED, "it was called off");
+                        : qn_fail(e, QN_ECANCELLED, "it was cancelled");
         }
         if (poll(&p, 1, POLL_MS) <= 0)
             continue;

@@ -142,7 +142,8 @@ struct qn_web qn_hub_web(const struct qn_web *web)
 qn_err qn_hub_refused(const char *hub, int status, const char *what, struct qn_error *e)
 {
     if (status == 429)
-        return qn_fail(e, QN_EBUSY, "%s has been asked too often: try again in a few minutes", hub);
+        return qn_fail(e, QN_EBUSY, "%s limits the rate of requests: try again in a few minutes",
+                       hub);
     return qn_fail(e, QN_EIO, "%s answered with status %d to %.200s", hub, status, what);
 }
 
@@ -173,9 +174,8 @@ qn_err qn_repo_refused(const struct qn_repo *repo, int status, struct qn_error *
     if (repo->hub == QN_HUB_HF && (status == 401 || status == 403))
         return qn_hub_gated(repo->id, repo->token != NULL, e);
     if (status == 401 || status == 403)
-        return qn_fail(e, QN_EUNSUPPORTED,
-                       "the server does not give %.200s to everybody (status %d)", repo->id,
-                       status);
+        return qn_fail(e, QN_EUNSUPPORTED, "the server refuses access to %.200s (status %d)",
+                       repo->id, status);
     if (status == 404 || status == 410)
         return qn_fail(e, QN_ENOTFOUND,
                        "a file of %.200s is gone: pull it again, or with another revision",

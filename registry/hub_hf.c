@@ -49,7 +49,7 @@ static qn_err read_file(const struct qn_hubs *hubs, struct qn_listing *l, const 
     qn_buf_init(&url, QN_HUB_URL_MAX);
     file_url(hubs, l->repo, path, &url);
     if (url.overflow)
-        err = qn_fail(e, QN_EFORMAT, "%.200s has a file with a longer name than can be asked for",
+        err = qn_fail(e, QN_EFORMAT, "%.200s has a file whose name is too long to be requested",
                       l->repo->id);
     else
         file->url = qn_arena_strdup(l->repo->arena, qn_buf_cstr(&url));
@@ -140,9 +140,8 @@ qn_err qn_hf_search(const struct qn_hubs *hubs, const struct qn_web *web, const 
                limit, gguf ? "&filter=gguf" : "");
     qn_url_add(&url, query, false);
     *out = NULL;
-    qn_err err = url.overflow
-                     ? qn_fail_param(e, QN_EINVAL, "query", "the words to search for are too many")
-                     : QN_OK;
+    qn_err err =
+        url.overflow ? qn_fail_param(e, QN_EINVAL, "query", "the search text is too long") : QN_OK;
     if (!err) {
         err = ask(hubs, web, &url, &reply, e);
         if (!err && reply.status != 200)

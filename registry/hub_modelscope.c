@@ -43,7 +43,7 @@ static qn_err check(const struct qn_jref *root, const char *what, struct qn_erro
     qn_hub_words(text(root, "Message", "message"), words);
     if (number == 429 || (number >= 500 && number < 600))
         return qn_hub_refused(hub_name, (int)number, what, e);
-    /* ModelScope's codes for "no such repository" and "not yours" begin with 1001. */
+    /* ModelScope's codes for "no such repository" and "no permission" begin with 1001. */
     return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
                          "%.200s is not on ModelScope, or is not public (it says: %.200s)", what,
                          *words ? words : "nothing");
@@ -69,7 +69,7 @@ static qn_err add_file(const struct qn_hubs *hubs, struct qn_listing *l, const s
     qn_buf_str(&url, "&FilePath=");
     qn_url_add(&url, path, false);
     if (url.overflow)
-        err = qn_fail(e, QN_EFORMAT, "%.200s has a file with a longer name than can be asked for",
+        err = qn_fail(e, QN_EFORMAT, "%.200s has a file whose name is too long to be requested",
                       l->repo->id);
     else
         file->url = qn_arena_strdup(l->repo->arena, qn_buf_cstr(&url));
@@ -217,9 +217,8 @@ qn_err qn_modelscope_search(const struct qn_hubs *hubs, const struct qn_web *web
     qn_buf_fmt(&url, "%s/openapi/v1/models?sort=downloads&page_number=1&page_size=%d%s&search=",
                hubs->modelscope_endpoint, limit, gguf ? "&filter.library=gguf" : "");
     qn_url_add(&url, query, false);
-    qn_err err = url.overflow
-                     ? qn_fail_param(e, QN_EINVAL, "query", "the words to search for are too many")
-                     : ask(hubs, web, &url, "the search", &doc, e);
+    qn_err err = url.overflow ? qn_fail_param(e, QN_EINVAL, "query", "the search text is too long")
+                              : ask(hubs, web, &url, "the search", &doc, e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
         err = qn_modelscope_read_search(&root, limit, out, e);

@@ -83,8 +83,8 @@ static qn_err ask(const struct qn_inspector *by, const int *fds, size_t n,
         err = qn_inspection_read(report.data, report.len, out, facts, lacking, e);
     if (*lacking)
         qn_info("inspect",
-                "sandbox_without=\"%s\" message=\"this kernel does not have it; the other guards "
-                "hold\"",
+                "sandbox_without=\"%s\" message=\"this kernel does not have it; the other "
+                "restrictions are in force\"",
                 lacking);
     qn_buf_deinit(&report);
     return err;

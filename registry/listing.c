@@ -24,13 +24,13 @@ qn_err qn_listing_add(struct qn_listing *l, const char *path, struct qn_repo_fil
 {
     *out = NULL;
     if (!qn_ref_path_ok(path)) {
-        qn_debug("hub", "repo=%s ignored=\"%.200s\" reason=\"not a path that files may have\"",
-                 l->repo->id, path);
+        qn_debug("hub", "repo=%s ignored=\"%.200s\" reason=\"not a valid path\"", l->repo->id,
+                 path);
         return QN_OK;
     }
     if (l->n == QN_REPO_FILES_MAX || qn_arena_used(l->repo->arena) > QN_LISTING_ARENA_MAX / 2)
-        return qn_fail(e, QN_ELIMIT, "%.200s has more files than the %d that are looked at",
-                       l->repo->id, QN_REPO_FILES_MAX);
+        return qn_fail(e, QN_ELIMIT, "%.200s has more files than the limit of %d", l->repo->id,
+                       QN_REPO_FILES_MAX);
     if (l->n == l->cap) {
         l->cap = l->cap ? 2 * l->cap : 64;
         l->files = qn_xrealloc(l->files, l->cap * sizeof *l->files);

@@ -78,11 +78,10 @@ qn_err qn_pack_digest(const char *text, size_t n, const char *name, char sha256[
         const char *digest = qn_json_raw_str(&v), *digits = digest + strlen(prefix);
         if (!qn_str_starts(digest, prefix) || strlen(digits) != SHA256_DIGITS ||
             strspn(digits, "0123456789abcdef") != SHA256_DIGITS) {
-            err =
-                qn_fail(e, QN_EUNSUPPORTED,
-                        "the publisher tells no SHA-256 of %.100s, and quince runs nothing that it "
-                        "cannot check",
-                        name);
+            err = qn_fail(e, QN_EUNSUPPORTED,
+                          "the publisher gives no SHA-256 for %.100s, and quince runs nothing that "
+                          "it cannot verify",
+                          name);
             break;
         }
         memcpy(sha256, digits, SHA256_DIGITS + 1);
@@ -117,7 +116,8 @@ static qn_err ask_publisher(const struct qn_pack_order *o, char sha256[static 65
         err =
             qn_fail(e, QN_ENOTFOUND, "%s: there is no such release any more", o->pack->digest_url);
     else if (!err && (reply.status == 403 || reply.status == 429))
-        err = qn_fail(e, QN_EBUSY, "%s has been asked too often from this network: try again later",
+        err = qn_fail(e, QN_EBUSY,
+                      "%s limits the rate of requests from this network: try again later",
                       o->pack->digest_url);
     else if (!err && (reply.status < 200 || reply.status > 299))
         err = qn_fail(e, QN_EIO, "%s answered with status %d", o->pack->digest_url, reply.status);
@@ -138,10 +138,10 @@ static qn_err find_sum(const struct qn_pack_order *o, char sha256[static 65], in
         return QN_OK;
     }
     if (!o->pack->digest_url)
-        return qn_fail(e, QN_EUNSUPPORTED,
-                       "nobody tells the SHA-256 of %s:%s, and quince runs nothing that it cannot "
-                       "check",
-                       o->pack->recipe, o->pack->backend);
+        return qn_fail(
+            e, QN_EUNSUPPORTED,
+            "no SHA-256 is known for %s:%s, and quince runs nothing that it cannot verify",
+            o->pack->recipe, o->pack->backend);
     return ask_publisher(o, sha256, size_bytes, e);
 }
 

@@ -62,7 +62,7 @@ qn_err qn_pack_note_read(const char *folder, struct qn_pack_note *out, struct qn
         struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "program");
         const char *program = qn_json_raw_str(&v);
         if (!stays_below(program) || strlen(program) > QN_PACK_PROGRAM_MAX)
-            err = qn_fail(e, QN_EFORMAT, "%s names no program below its folder", path);
+            err = qn_fail(e, QN_EFORMAT, "%s does not name a program below its folder", path);
         else
             memcpy(out->program, program, strlen(program) + 1);
     }

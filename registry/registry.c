@@ -154,9 +154,8 @@ static qn_err read_checkpoints(const struct qn_jref *entry, struct qn_registry *
         err = add_part(r, out, roles[i], &it, e);
         known++;
     }
-    return !err && known != qn_json_count(&all)
-               ? qn_json_fail(&all, e, "holds a role that is not known")
-               : err;
+    return !err && known != qn_json_count(&all) ? qn_json_fail(&all, e, "has an unknown role")
+                                                : err;
 }
 
 /* Writes the checkpoints by role; the projector's file becomes a checkpoint of the main repository.
@@ -253,7 +252,7 @@ static qn_err read_list(const struct qn_jref *root, const char *dir, struct qn_r
     qn_err err = QN_OK;
     for (bool more = qn_json_first(root, &it); more && !err; more = qn_json_next(&it)) {
         if (qn_registry_find(r, it.key))
-            return qn_fail(e, QN_EINVAL, "%s/models.json: '%.100s' is there twice", dir, it.key);
+            return qn_fail(e, QN_EINVAL, "%s/models.json: '%.100s' occurs twice", dir, it.key);
         err = read_entry(&it, dir, r, &r->entries[r->n], e);
         r->n += !err;
     }

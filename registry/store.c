@@ -209,7 +209,7 @@ static qn_err spot_check(const struct qn_store_spot *spot, struct qn_error *e)
     if (!qn_ref_path_ok(spot->path))
         return qn_fail(e, QN_EINVAL, "'%.200s' cannot be a file's path", spot->path);
     if (*spot->blob && !qn_store_blob_ok(spot->blob))
-        return qn_fail(e, QN_EINVAL, "'%.80s' is no sum", spot->blob);
+        return qn_fail(e, QN_EINVAL, "'%.80s' is not a checksum", spot->blob);
     return QN_OK;
 }
 
@@ -273,7 +273,7 @@ static char *absolute(const struct qn_store *s, const struct qn_store_spot *spot
 qn_err qn_store_unpacked(const struct qn_store *s, const char *sum, char **path, struct qn_error *e)
 {
     if (!qn_store_blob_ok(sum))
-        return qn_fail(e, QN_EINVAL, "'%.80s' is no sum", sum);
+        return qn_fail(e, QN_EINVAL, "'%.80s' is not a checksum", sum);
     *path = qn_path_join(s->unpacked, sum);
     return QN_OK;
 }
@@ -412,7 +412,7 @@ static qn_err settle_blob(int repo, int blobs, const struct qn_store_spot *spot,
         return qn_fail_errno(e, "open the partial file of %.200s", spot->path);
     qn_err err = QN_OK;
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-        err = qn_fail(e, QN_EIO, "the partial file of %.200s is no file", spot->path);
+        err = qn_fail(e, QN_EIO, "the partial file of %.200s is not a regular file", spot->path);
     else if (have && (!whole || there.st_size == st.st_size))
         unlinkat(blobs, name, 0);
     else if (fsync(fd))
@@ -438,7 +438,7 @@ static qn_err put_link(int repo, const struct qn_store_spot *spot, const char *b
     for (const char *p = spot->path; *p; p++)
         depth += *p == '/';
     if (depth > QN_STORE_DEPTH_MAX)
-        return qn_fail(e, QN_ELIMIT, "%.200s lies too deep", spot->path);
+        return qn_fail(e, QN_ELIMIT, "%.200s is nested too deeply", spot->path);
     text[0] = '\0';
     for (size_t i = 0; i < depth; i++)
         memcpy(text + 3 * i, "../", 4);
@@ -476,7 +476,7 @@ qn_err qn_store_publish(const struct qn_store *s, const struct qn_store_spot *sp
     if (!err)
         err = link_rel(spot, rel, e);
     if (!err && !qn_store_blob_ok(blob))
-        err = qn_fail(e, QN_EINVAL, "'%.80s' is no sum", blob);
+        err = qn_fail(e, QN_EINVAL, "'%.80s' is not a checksum", blob);
     if (!err)
         err = qn_store_open_root(s, spot->hub, true, &root, e);
     if (!err)

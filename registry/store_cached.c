@@ -239,7 +239,8 @@ static struct qn_repo *read_snapshot(const struct qn_store *s, enum qn_hub_kind 
     bool partial = fd < 0 || !qn_store_walk(fd, read_file, &r) || r.missed || r.full ||
                    r.n >= QN_REPO_FILES_MAX;
     if (r.full)
-        qn_warn("store", "repo=%s files=%zu message=\"there is more than is looked at\"", repo,
+        qn_warn("store",
+                "repo=%s files=%zu message=\"limit reached: some files were not examined\"", repo,
                 r.n);
     if (r.n)
         qsort(r.v, r.n, sizeof *r.v, by_path);

@@ -68,8 +68,8 @@ static qn_err understand(struct qn_buf *report, int status, struct qn_unpacked *
     out->size_bytes = number_of(&v);
     if (*qn_json_raw_str(&lacking))
         qn_info("unpack",
-                "sandbox_without=%s message=\"this kernel does not have it; the other "
-                "guards hold\"",
+                "sandbox_without=%s message=\"this kernel does not have it; the other restrictions "
+                "are in force\"",
                 qn_json_raw_str(&lacking));
     qn_json_free(doc);
     return err;
@@ -91,7 +91,7 @@ static qn_err run(const char *program, const int fds[2], int64_t most_bytes, boo
     qn_buf_init(&report, REPORT_MAX);
     qn_err err = qn_helper_run(&helper, &report, &status, e);
     if (err == QN_ECANCELLED)
-        qn_fail(e, err, "unpacking was called off");
+        qn_fail(e, err, "unpacking was cancelled");
     if (!err)
         err = understand(&report, status, out, e);
     qn_buf_deinit(&report);
@@ -227,13 +227,13 @@ qn_err qn_unpack(const char *helper, enum qn_unpack_kind kind, const char *archi
     qn_buf_fmt(&fresh, "%s.%s" UNPACKING, parent, salt);
     qn_err err = *parent ? qn_mkdirs(parent, 0755, e) : QN_OK;
     if (!err && qn_file_exists(dest))
-        err = qn_fail(e, QN_ECONFLICT, "%s is there already", dest);
+        err = qn_fail(e, QN_ECONFLICT, "%s exists already", dest);
     if (!err)
         sweep(*parent ? parent : ".");
     if (!err && !(err = make_fresh(qn_buf_cstr(&fresh), &lock, e))) {
         err = run_helper(helper, kind, archive, qn_buf_cstr(&fresh), stop, out, e);
         if (!err && renameat2(AT_FDCWD, qn_buf_cstr(&fresh), AT_FDCWD, dest, RENAME_NOREPLACE))
-            err = errno == EEXIST ? qn_fail(e, QN_ECONFLICT, "%s is there already", dest)
+            err = errno == EEXIST ? qn_fail(e, QN_ECONFLICT, "%s exists already", dest)
                                   : qn_fail_errno(e, "rename the unpacked files to %s", dest);
         if (err)
             qn_unpack_discard(qn_buf_cstr(&fresh));

@@ -231,7 +231,8 @@ qn_err qn_way_redirect(struct qn_way *w, const char *location, struct qn_error *
               !qn_curl.url_get(u, CURLUPART_URL, &next, 0);
     qn_curl.url_cleanup(u);
     if (!ok)
-        return qn_fail(e, QN_EINVAL, "%s: redirected to nowhere", qn_web_shown(w->url, shown));
+        return qn_fail(e, QN_EINVAL, "%s: redirected without a valid address",
+                       qn_web_shown(w->url, shown));
     bool was_tls = strncasecmp(w->url, "https:", 6) == 0;
     bool private_ok;
     qn_err err = check(w->web, next, w->first, &private_ok, e);

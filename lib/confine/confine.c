@@ -90,7 +90,7 @@ qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn
     for (size_t i = 0; i < n && !err; i++)
         err = add_path(ruleset, attr.handled_access_fs, &paths[i], e);
     if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        err = qn_fail_errno(e, "give up new privileges");
+        err = qn_fail_errno(e, "set no_new_privs");
     if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
         err = qn_fail_errno(e, "apply a Landlock ruleset");
     close(ruleset);
@@ -156,7 +156,8 @@ static const char *name_of(int number)
  */
 static void on_forbidden(int signal_number, siginfo_t *info, void *context)
 {
-    static const char before[] = "sandbox: this process tried what it may not and is stopped: ";
+    static const char before[] =
+        "sandbox: this process made a forbidden system call and is killed: ";
     const char *name = name_of(info->si_syscall);
     char line[sizeof before + 64];
     size_t n = sizeof before - 1, m = strlen(name);

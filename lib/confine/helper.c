@@ -37,7 +37,7 @@ qn_err qn_confine_helper(const struct qn_confine_path *paths, size_t n,
 {
     *lacking = "";
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-        return qn_fail_errno(e, "prepare to die with the server");
+        return qn_fail_errno(e, "set the signal for the server's end");
     qn_err err = set_limits(limits, e);
     qn_err files = err ? err : qn_confine_files(paths, n, e);
     qn_err calls = files == QN_OK || files == QN_EUNSUPPORTED ? qn_confine_calls(e) : files;

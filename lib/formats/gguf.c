@@ -292,7 +292,7 @@ static qn_err parse_kvs(struct qn_gguf *g, struct cursor *c, uint64_t count, str
         }
         uint32_t *slot = index_slot(g, &g->kv_index, kv_name, g->kvs[i].key);
         if (*slot != 0) {
-            return qn_fail(e, QN_EFORMAT, "metadata %zu: the key %.*s stands there twice", i,
+            return qn_fail(e, QN_EFORMAT, "metadata %zu: the key %.*s occurs twice", i,
                            shown(g->kvs[i].key), g->kvs[i].key.s);
         }
         *slot = (uint32_t)i + 1;
@@ -385,7 +385,7 @@ static qn_err parse_tensors(struct qn_gguf *g, struct cursor *c, uint64_t count,
         }
         uint32_t *slot = index_slot(g, &g->tensor_index, tensor_name, t->name);
         if (*slot != 0) {
-            return qn_fail(e, QN_EFORMAT, "tensor %zu: the name %.*s stands there twice", i,
+            return qn_fail(e, QN_EFORMAT, "tensor %zu: the name %.*s occurs twice", i,
                            shown(t->name), t->name.s);
         }
         *slot = (uint32_t)i + 1;

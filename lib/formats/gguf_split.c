@@ -55,8 +55,8 @@ static qn_err open_one(const struct source *s, size_t i, size_t n, struct qn_ggu
         return qn_gguf_open(s->path, out, e);
     if (!qn_gguf_part_path(s->path, i, n, path, sizeof path))
         return qn_fail(e, QN_EINVAL,
-                       "%s is part 1 of %zu: its name must end in -00001-of-%05zu.gguf, for the "
-                       "others are found by it",
+                       "%s is part 1 of %zu: its name must end in -00001-of-%05zu.gguf, because "
+                       "the names of the other parts follow from it",
                        s->path, n, n);
     qn_err err = qn_gguf_open(path, out, e);
     if (err == QN_ENOTFOUND)

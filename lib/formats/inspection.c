@@ -121,7 +121,7 @@ static qn_err check_entry(const struct qn_jref *v, struct qn_error *e)
     if (!*v->key || strlen(v->key) > QN_FACTS_KEY_MAX)
         return qn_json_fail(v, e, "a key of %zu bytes", strlen(v->key));
     if (type == QN_JSON_ARRAY || type == QN_JSON_OBJECT)
-        return qn_json_fail(v, e, "neither a text nor a number");
+        return qn_json_fail(v, e, "neither a string nor a number");
     return check_length(v, QN_FACTS_TEXT_MAX, e);
 }
 
@@ -130,7 +130,7 @@ static qn_err check_info(const struct qn_jref *info, struct qn_error *e)
     struct qn_jref it;
     qn_err err = QN_OK;
     if (qn_json_type(info) != QN_JSON_OBJECT || qn_json_count(info) > QN_FACTS_ENTRIES_MAX)
-        return qn_json_fail(info, e, "no object of at most %d entries", QN_FACTS_ENTRIES_MAX);
+        return qn_json_fail(info, e, "not an object of at most %d entries", QN_FACTS_ENTRIES_MAX);
     for (bool more = qn_json_first(info, &it); more && !err; more = qn_json_next(&it))
         err = check_entry(&it, e);
     return err;
@@ -140,7 +140,7 @@ static qn_err check_capabilities(const struct qn_jref *list, struct qn_error *e)
 {
     struct qn_jref it;
     if (qn_json_type(list) != QN_JSON_ARRAY || qn_json_count(list) > QN_FACTS_CAPABILITIES_MAX)
-        return qn_json_fail(list, e, "no list of at most %d words", QN_FACTS_CAPABILITIES_MAX);
+        return qn_json_fail(list, e, "not a list of at most %d words", QN_FACTS_CAPABILITIES_MAX);
     for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
         const char *word = qn_json_raw_str(&it);
         size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz_");
@@ -211,7 +211,7 @@ static qn_err told(const struct qn_jref *root, struct qn_error *e)
         if (qn_str_eq(qn_json_raw_str(&code), qn_err_name(may_tell[i])) &&
             *qn_json_raw_str(&text) && is_plain(qn_json_raw_str(&text)))
             return qn_fail(e, may_tell[i], "%s", qn_json_raw_str(&text));
-    return qn_fail(e, QN_ECHILD, "an error that it cannot have");
+    return qn_fail(e, QN_ECHILD, "an unknown error");
 }
 
 static qn_err read_root(const struct qn_jref *root, struct qn_inspection *out, struct qn_buf *facts,
@@ -246,8 +246,6 @@ qn_err qn_inspection_read(const char *text, size_t n, struct qn_inspection *out,
     *out = (struct qn_inspection){0};
     qn_buf_clear(facts);
     return err == QN_ECHILD
-               ? qn_fail(e, err,
-                         "the program that reads model files answered what is not allowed: %s",
-                         why.message)
+               ? qn_fail(e, err, "quince-inspect sent an invalid report: %s", why.message)
                : qn_fail(e, err, "%s", why.message);
 }

@@ -46,10 +46,10 @@ qn_err qn_laidout_parse(const void *data, size_t n, uint64_t key, struct qn_laid
     struct head h;
     *out = (struct qn_laidout){0};
     if (n < sizeof h)
-        return qn_fail(e, QN_EFORMAT, "shorter than its head");
+        return qn_fail(e, QN_EFORMAT, "shorter than its header");
     memcpy(&h, data, sizeof h);
     if (memcmp(h.magic, magic, sizeof magic) != 0)
-        return qn_fail(e, QN_EFORMAT, "no file of laid-out weights");
+        return qn_fail(e, QN_EFORMAT, "not a file of packed weights");
     const char *table = (const char *)data + sizeof h;
     const size_t table_bytes = (size_t)h.matrices * sizeof *out->matrix;
     if (h.matrices > QN_LAIDOUT_MATRICES_MAX || table_bytes > n - sizeof h)
@@ -58,9 +58,9 @@ qn_err qn_laidout_parse(const void *data, size_t n, uint64_t key, struct qn_laid
         return qn_fail(e, QN_EFORMAT, "%zu bytes, not %llu: cut off", n,
                        (unsigned long long)h.file_bytes);
     if (checksum(h, table) != h.crc)
-        return qn_fail(e, QN_EFORMAT, "the checksum of its table does not hold");
+        return qn_fail(e, QN_EFORMAT, "the checksum of its table is wrong");
     if (h.key != key)
-        return qn_fail(e, QN_ENOTFOUND, "made of another model, or by another version");
+        return qn_fail(e, QN_ENOTFOUND, "made from another model, or by another version");
     out->n = h.matrices;
     out->matrix = qn_xmalloc(table_bytes ? table_bytes : 1);
     memcpy(out->matrix, table, table_bytes);

@@ -21,7 +21,7 @@ qn_err qn_stretch_parse(const char *text, struct qn_stretch *out, struct qn_erro
         return QN_OK;
     }
     return qn_fail(e, QN_EINVAL,
-                   "rope scaling \"%.40s\": say none, linear:FACTOR, yarn:FACTOR or "
+                   "rope scaling \"%.40s\": expected none, linear:FACTOR, yarn:FACTOR or "
                    "yarn:FACTOR:CONTEXT, with a factor of 1 to %d",
                    text, QN_STRETCH_FACTOR_MAX);
 }

@@ -169,7 +169,7 @@ static bool end_close(struct qn_websocket_reader *r, size_t n)
     if (n >= 2)
         code = (uint8_t)r->control[0] << 8 | (uint8_t)r->control[1];
     if (n == 1 || (n >= 2 && !code_ok(code)))
-        fail(r, QN_WEBSOCKET_PROTOCOL_ERROR, "the close frame's code is none");
+        fail(r, QN_WEBSOCKET_PROTOCOL_ERROR, "the close frame has an invalid code");
     else if (!qn_utf8_valid(r->control + skip, n - skip))
         fail(r, QN_WEBSOCKET_NOT_UTF8, "the close frame's reason is not UTF-8");
     if (r->closed)

@@ -78,7 +78,7 @@ static qn_err check_disk(const struct qn_body *b, struct qn_error *e)
 {
     struct statvfs fs;
     if (fstatvfs(b->fd, &fs))
-        return qn_fail_errno(e, "ask how full the disk of request bodies is");
+        return qn_fail_errno(e, "check the free space for request bodies");
     int64_t block = (int64_t)fs.f_frsize, reserve = b->reserve_bytes;
     if (!b->dir && fs.f_blocks == 0)
         return QN_OK; /* a file system in memory without a size limit */
@@ -91,7 +91,7 @@ static qn_err check_disk(const struct qn_body *b, struct qn_error *e)
     int64_t left = (int64_t)fs.f_bavail * block - more;
     if (left < reserve)
         return qn_fail(e, QN_ELIMIT,
-                       "the disk of %s would have %lld MiB left, and %lld shall stay free",
+                       "the disk of %s would have %lld MiB left, and %lld must stay free",
                        b->dir ? b->dir : "temporary files", (long long)(left >> 20),
                        (long long)(reserve >> 20));
     return QN_OK;
@@ -141,7 +141,7 @@ qn_err qn_body_keep(struct qn_body *b, const char *path, struct qn_error *e)
     snprintf(link, sizeof link, "/proc/self/fd/%d", b->fd);
     if (linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW)) {
         if (errno == EEXIST)
-            return qn_fail(e, QN_ECONFLICT, "%s is there already", path);
+            return qn_fail(e, QN_ECONFLICT, "%s exists already", path);
         return qn_fail_errno(e, "keep the request body as %s", path);
     }
     return QN_OK;

@@ -81,7 +81,7 @@ static enum qn_chunks_event extension_byte(struct qn_chunks *c, char b)
 static enum qn_chunks_event trailer_byte(struct qn_chunks *c, char b)
 {
     if (++c->trailers > QN_CHUNK_TRAILERS_MAX)
-        return bad(c, "the fields behind the last chunk are too long");
+        return bad(c, "the fields after the last chunk are too long");
     if (c->state == TRAILER && b == '\r')
         c->state = LAST_LF;
     else if (c->state != TRAILER_VALUE && qn_http_is_token(b))
@@ -91,7 +91,7 @@ static enum qn_chunks_event trailer_byte(struct qn_chunks *c, char b)
     else if (c->state == TRAILER_VALUE && b == '\r')
         c->state = TRAILER_LF;
     else if (c->state != TRAILER_VALUE || !qn_http_is_text(b))
-        return bad(c, "a field behind the last chunk is malformed");
+        return bad(c, "a field after the last chunk is malformed");
     return QN_CHUNKS_MORE;
 }
 

@@ -422,9 +422,9 @@ static qn_err ask_taking(struct qn_http_client *c, const struct qn_ask *ask, str
     if (!addressed || !write_head(ask, &to, target, length, &head)) {
         qn_buf_deinit(&head);
         qn_buf_deinit(body);
-        return addressed
-                   ? qn_fail(e, QN_EINVAL, "the request's head cannot be passed on")
-                   : qn_fail(e, QN_EINTERNAL, "no address of a model's process: %.200s", ask->url);
+        return addressed ? qn_fail(e, QN_EINVAL, "the request's head cannot be passed on")
+                         : qn_fail(e, QN_EINTERNAL, "not an address of a model's process: %.200s",
+                                   ask->url);
     }
     if (ev->more && body->len)
         qn_buf_fmt(&head, "%zx\r\n", body->len);

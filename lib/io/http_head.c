@@ -21,7 +21,7 @@ static int version(struct qn_head *h, const char *v, size_t n)
         v[7] < '0' || v[7] > '9')
         return refuse(h, 400, "the request line does not end in HTTP/1.1");
     if (v[5] != '1' || v[7] > '1')
-        return refuse(h, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+        return refuse(h, 505, "only HTTP/1.0 and HTTP/1.1 are supported");
     h->minor = v[7] - '0';
     return 200;
 }
@@ -62,13 +62,13 @@ static int head_end(struct qn_head *h, const char *p)
     if (h->minor == 0 && f->chunked)
         return refuse(h, 400, "HTTP/1.0 has no Transfer-Encoding");
     if (h->minor > 0 && !f->has_host)
-        return refuse(h, 400, "HTTP/1.1 demands the header Host");
+        return refuse(h, 400, "HTTP/1.1 requires the header Host");
     f->host = f->has_host ? p + h->host_at : NULL;
     /* RFC 9112, 3.2.2: the target's authority and Host must be equal, otherwise a check of Host
      * would be useless. */
     if (qn_target_ok(h->method, p + h->target_at, h->target_len, &authority, &n) && authority &&
         f->has_host && (n != f->host_len || strncasecmp(authority, f->host, n) != 0))
-        return refuse(h, 400, "Host is not the machine that the request's target names");
+        return refuse(h, 400, "Host differs from the host in the request's target");
     return 200;
 }
 

@@ -318,7 +318,7 @@ static void on_socket(void *ctx, uint32_t events)
     }
     if (busy && (events & EPOLLRDHUP)) {
         if (!qn_request_finished(h)) {
-            qn_debug("http", "client left path=%s", h->path);
+            qn_debug("http", "client disconnected path=%s", h->path);
             qn_link_free(l);
             return;
         }

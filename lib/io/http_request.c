@@ -162,7 +162,7 @@ static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
         return QN_GO_ON;
     h->unwanted = s->ev.unwanted_body && s->ev.unwanted_body(s->ctx, h);
     if (!h->unwanted && b->dir && !qn_request_may_upload(h))
-        return qn_link_refuse(l, 429, "too many of its uploads are open");
+        return qn_link_refuse(l, 429, "too many uploads of this owner are in progress");
     b->announced = f->has_length ? (size_t)f->length : 0;
     if (!h->unwanted && b->dir && !qn_request_may_keep(h, &why))
         return qn_link_refuse(l, 507, why);

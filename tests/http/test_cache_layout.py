@@ -294,7 +294,7 @@ def test_a_model_that_comes_as_an_archive(depot, hub, unpacker):
     own = pathlib.Path(server.data_dir) / "hub"
     assert all(f["path"].startswith(str(own / "unpacked")) for f in files)
     assert not list(own.rglob("*.zip"))  # the archive is not kept beside what it held
-    for name, reason in (("evil", "steps out of its folder"), ("none", "no model")):
+    for name, reason in (("evil", "leads out of its folder"), ("none", "no model")):
         reply = server.post("/v1/pull", {"model_name": f"user.{name}", "checkpoint": f"{at}/{name}.zip",
                                          "recipe": "llamacpp"})
         assert reply.status >= 400 and reason in reply.json["message"], (name, reply.body)

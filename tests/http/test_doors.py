@@ -217,7 +217,7 @@ def test_a_damaged_key_lets_nobody_in(house):
     with contextlib.closing(sqlite3.connect(server.data_dir / "catalog.db")) as db:
         db.execute("UPDATE api_key SET sha256 = x'00'")
         db.commit()
-    with pytest.raises(RuntimeError, match="has a key that is none"):
+    with pytest.raises(RuntimeError, match="has an invalid key"):
         type(server)(server.data_dir, house.backend_dir, house.models_dir)
 
 

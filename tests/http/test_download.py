@@ -737,7 +737,7 @@ def test_a_disk_that_fills_up_meanwhile_and_goes_on_afterwards(fetch, hub, tmp_p
     kept, again = first["files"][0]["done_bytes"], hub.requests("a")[1:]
     assert 512 << 10 <= kept < size  # what the disk had before it was full
     assert second["end"] == "done" and [(r.range[0], r.sent) for r in again] == [(kept, size - kept)], again
-    assert first["message"].count("disk is full") == 1 and "goes on where it is" in first["message"]
+    assert first["message"].count("disk is full") == 1 and "the download resumes" in first["message"]
 
 
 def test_files_that_are_too_large_for_the_system(fetch, hub):

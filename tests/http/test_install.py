@@ -187,7 +187,7 @@ def test_nothing_unverified(releases):
         assert reply.status == 500 and word in reply.json["error"]["message"], reply.body
     releases.hub.files[f"{file}.json"] = b"<html>"
     assert install(server, NAME).status == 500
-    for status, got, word in [(404, 500, "no such release"), (403, 503, "too often"), (401, 500, "401")]:
+    for status, got, word in [(404, 500, "no such release"), (403, 503, "limits the rate"), (401, 500, "401")]:
         releases.hub.fault(f"{file}.json", status=status, times=1)
         reply = install(server, NAME)
         assert reply.status == got and word in reply.json["error"]["message"], reply.body

@@ -23,7 +23,7 @@ def test_the_sum_of_a_deleted_model_is_given_up(house):
     server.register("user.a", large)
     server.register("user.b", small)
     assert server.post("/v1/delete", {"model_name": "user.a"}).status == 200
-    wait_until(lambda: "given up" in server.logs(), what="the end of the sum")
+    wait_until(lambda: "was cancelled" in server.logs(), what="the end of the checksum")
     expected = hashlib.sha256(small.read_bytes()).hexdigest()
     wait_until(lambda: expected in digests(server).values(), what="the sum of the next model")
 

@@ -13,7 +13,7 @@ def test_forbidden_calls_stop_the_process(house, server, call):
     assert reply.status == 502, reply.body
     assert "signal 31" in reply.json["error"]["message"]
     name = {"exec": "execve", "connect": "socket", "fork": "clone"}[call]
-    assert f"sandbox: this process tried what it may not and is stopped: {name}" in server.logs()
+    assert f"sandbox: this process made a forbidden system call and is killed: {name}" in server.logs()
     assert server.chat(other).status == 200
 
 

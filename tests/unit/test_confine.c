@@ -313,7 +313,8 @@ static void what_is_forbidden_stops_the_process(void **state)
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), SIGSYS);
         snprintf(line, sizeof line,
-                 "sandbox: this process tried what it may not and is stopped: %s\n", cases[i].call);
+                 "sandbox: this process made a forbidden system call and is killed: %s\n",
+                 cases[i].call);
         assert_string_equal(text, line);
     }
 }

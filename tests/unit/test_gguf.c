@@ -291,7 +291,7 @@ static void refuses_bad_metadata(void **state)
     start(3, 0, 1), kv("x", QN_GGUF_ARRAY), u32(QN_GGUF_STRING), u64(1), u64(1 << 25), pad(64);
     assert_fails(QN_ELIMIT, "metadata 0: array string of 33554432 bytes");
     start(3, 0, 2), kv_u32("x", 1), kv_u32("x", 1);
-    assert_fails(QN_EFORMAT, "metadata 1: the key x stands there twice");
+    assert_fails(QN_EFORMAT, "metadata 1: the key x occurs twice");
 }
 
 static void refuses_bad_tensors(void **state)
@@ -318,7 +318,7 @@ static void refuses_bad_tensors(void **state)
     start(3, 1, 0), tensor("t", 1, 1, UINT64_MAX - 31), pad(64), u64(0);
     assert_fails(QN_EFORMAT, "tensor t: begins at byte 18446744073709551584");
     start(3, 2, 0), tensor("t", 1, 1, 0), tensor("t", 1, 1, 0), pad(32), u64(0);
-    assert_fails(QN_EFORMAT, "tensor 1: the name t stands there twice");
+    assert_fails(QN_EFORMAT, "tensor 1: the name t occurs twice");
 }
 
 static void checks_the_alignment(void **state)

@@ -189,7 +189,7 @@ static void whatever_the_program_does(void **state)
         {"exec sleep 1000", QN_ETIMEOUT, "no answer"},
         {"while :; do printf '%070000d' 0 >&4; done", QN_ECHILD, "signal 9"},
         {"exit 0", QN_ECHILD, "status 0"},
-        {"printf '{\"details\":1}' >&4", QN_ECHILD, "not allowed"},
+        {"printf '{\"details\":1}' >&4", QN_ECHILD, "invalid report"},
         {"printf '{\"code\":\"format\",\"error\":\"key 7\"}' >&4", QN_EFORMAT, "m.gguf: key 7"},
         {"kill -BUS $$", QN_EIO, "became shorter"},
         {"kill -XCPU $$", QN_ELIMIT, "too long"},

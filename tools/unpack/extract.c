@@ -50,7 +50,7 @@ static struct archive *open_archive(int fd, struct qn_error *e)
     if (archive_read_open_fd(a, fd, BLOCK) == ARCHIVE_OK)
         return a;
     qn_fail(e, QN_EFORMAT,
-            "the file is no archive that can be unpacked (zip, 7z, tar.gz, tar.zst): %s",
+            "the file is not an archive that can be unpacked (zip, 7z, tar.gz, tar.zst): %s",
             archive_error_string(a) ? archive_error_string(a) : "not recognised");
     archive_read_free(a);
     return NULL;
@@ -101,13 +101,13 @@ static const char *check_name(struct extracting *x, const char *raw,
         if (part == 0)
             wrong = "has an empty part";
         else if (raw[i] == '.' && (part == 1 || (part == 2 && raw[i + 1] == '.')))
-            wrong = "steps out of its folder";
+            wrong = "leads out of its folder";
         else if (depth == 0 && part == 2 && raw[i + 1] == ':')
             wrong = "names a drive";
         else if (part > QN_UNPACK_PART_MAX)
             wrong = "is too long";
         else if (++depth > QN_UNPACK_DEPTH_MAX)
-            wrong = "lies too deep";
+            wrong = "is nested too deeply";
         i += part + 1;
     }
     if (wrong) {
@@ -169,7 +169,7 @@ static int open_parent(struct extracting *x, const char *name)
         at = below;
     }
     if (at < 0 && errno == ENOTDIR)
-        qn_fail(x->e, QN_EFORMAT, "'%.100s' lies in what is a file", name);
+        qn_fail(x->e, QN_EFORMAT, "'%.100s' is below a file", name);
     else if (at < 0)
         qn_fail_errno(x->e, "make the folder of '%.100s'", name);
     return at;
@@ -261,7 +261,7 @@ static qn_err note_link(struct extracting *x, const char *name, const char *raw)
     char target[QN_UNPACK_PATH_MAX + 1], text[SHOWN + 4];
     shown(name, text);
     if (!raw || !check_name(x, raw, target) || !*target || strchr(raw, '/'))
-        return qn_fail(x->e, QN_EUNSUPPORTED, "the link '%s' leads to what is not a file beside it",
+        return qn_fail(x->e, QN_EUNSUPPORTED, "the link '%s' does not lead to a file beside it",
                        text);
     if (x->n_links == QN_UNPACK_LINKS_MAX)
         return qn_fail(x->e, QN_ELIMIT, "the archive has more than %d links", QN_UNPACK_LINKS_MAX);
