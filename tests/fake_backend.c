@@ -481,7 +481,7 @@ static void do_wrong(const char *fault, const struct qn_job *job, struct qn_even
     else if (qn_str_eq(fault, "skip"))
         ev->index++;
     else if (qn_str_eq(fault, "beyond"))
-        ev->index = job->measure.count;
+        ev->index = job->embed.count;
     else if (qn_str_eq(fault, "kind"))
         ev->kind = ev->kind == QN_EV_VECTORS ? QN_EV_SCORES : QN_EV_VECTORS;
 }
@@ -492,7 +492,7 @@ static void answer_inputs(struct fake *f, struct fake_job *j)
     const struct qn_input_batch *batch = qn_sink_inputs(j->out);
     const struct qn_job *job = j->job;
     bool wrong = f->o.fault[0] && j->written >= f->o.fault_after;
-    if (j->written == job->measure.count || (wrong && qn_str_eq(f->o.fault, "missing"))) {
+    if (j->written == job->embed.count || (wrong && qn_str_eq(f->o.fault, "missing"))) {
         finish(f, j, false);
         return;
     }
@@ -558,7 +558,7 @@ static void speak(struct fake *f, struct fake_job *j)
         echo_attachment(f, j);
         return;
     }
-    if (j->job->measure.count > 0) {
+    if (j->job->embed.count > 0) {
         answer_inputs(f, j);
         return;
     }
@@ -577,7 +577,7 @@ static void speak(struct fake *f, struct fake_job *j)
 
 static bool waits_for_inputs(const struct fake_job *j)
 {
-    return j->written < j->job->measure.count && !qn_sink_inputs(j->out);
+    return j->written < j->job->embed.count && !qn_sink_inputs(j->out);
 }
 
 static bool step(void *self)

@@ -344,8 +344,8 @@ static void ask_embed(const struct qn_job *job, const struct qn_ask_to *to,
     if (to->model)
         qn_jw_kstr(&w, "model", to->model);
     qn_jw_kstr(&w, "encoding_format", "float");
-    if (job->measure.dimensions != QN_UNSET)
-        qn_jw_ki64(&w, "dimensions", job->measure.dimensions);
+    if (job->embed.dimensions != QN_UNSET)
+        qn_jw_ki64(&w, "dimensions", job->embed.dimensions);
     qn_jw_key(&w, "input");
     write_inputs(batch, out, &w);
     qn_jw_obj_end(&w);
@@ -360,7 +360,7 @@ static void ask_rerank(const struct qn_job *job, const struct qn_ask_to *to,
     qn_jw_obj(&w);
     if (to->model)
         qn_jw_kstr(&w, "model", to->model);
-    qn_jw_kstr(&w, "query", job->measure.query);
+    qn_jw_kstr(&w, "query", job->embed.query);
     qn_jw_key(&w, "documents");
     write_inputs(batch, out, &w);
     qn_jw_obj_end(&w);

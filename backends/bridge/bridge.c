@@ -107,7 +107,7 @@ static qn_err on_data(void *ctx, int status, const char *content_type, const voi
 
 static bool takes_inputs(const struct run *r)
 {
-    return r->job->measure.count > 0;
+    return r->job->embed.count > 0;
 }
 
 /* Goes on to the next batch of inputs after the results of one have been sent. The next request
@@ -116,7 +116,7 @@ static bool takes_inputs(const struct run *r)
 static bool next_batch(struct run *r)
 {
     qn_sink_drop_inputs(r->out);
-    if (r->hearing.answered >= (size_t)r->job->measure.count)
+    if (r->hearing.answered >= (size_t)r->job->embed.count)
         return false;
     r->hearing.spoken = false;
     r->tries = 0;

@@ -38,10 +38,10 @@ static qn_err take_inputs(struct qn_job_body *b, const struct qn_frame *f, struc
     qn_err err = qn_inputs_take(f, b->n_inputs, &batch, e);
     if (err)
         return err;
-    if (batch->n > (size_t)b->job.measure.count - b->n_inputs) {
+    if (batch->n > (size_t)b->job.embed.count - b->n_inputs) {
         free(batch);
         return qn_fail(e, QN_EINVAL, "more inputs than the %lld that the job says",
-                       (long long)b->job.measure.count);
+                       (long long)b->job.embed.count);
     }
     b->n_inputs += batch->n;
     *b->end = batch;
@@ -89,9 +89,9 @@ qn_err qn_job_body_end(struct qn_job_body *b, struct qn_error *e)
 {
     if (!b->has_job || qn_frame_pending(&b->in))
         return qn_fail(e, QN_EFORMAT, "the body ends in the middle of a frame");
-    if (b->n_inputs != (size_t)b->job.measure.count)
+    if (b->n_inputs != (size_t)b->job.embed.count)
         return qn_fail(e, QN_EINVAL, "%zu inputs came, the job says %lld", b->n_inputs,
-                       (long long)b->job.measure.count);
+                       (long long)b->job.embed.count);
     b->ended = true;
     return QN_OK;
 }

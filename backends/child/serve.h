@@ -31,7 +31,7 @@ enum { QN_SINK_HIGH = 256 * 1024 };
 
 /* The inputs of an EMBED or RERANK arrive while it runs. The oldest batch that has not been
  * dropped, lent until it is; NULL: none has come yet, so leave the job out of this step
- * (qn_backend.wake tells of the next), or all measure.count inputs have been dropped. Compute
+ * (qn_backend.wake tells of the next), or all embed.count inputs have been dropped. Compute
  * thread only. */
 const struct qn_input_batch *qn_sink_inputs(const struct qn_sink *s);
 /* The batch is done with: its results have been sent. Dropping lets more inputs in. Not after END

@@ -74,9 +74,9 @@ static const struct qn_field complete_fields[] = {
 
 #define M(name, type, ...)                                                                         \
     {                                                                                              \
-#name, type, offsetof(struct qn_measure, name), __VA_ARGS__                                \
+#name, type, offsetof(struct qn_embed, name), __VA_ARGS__                                  \
     }
-static const struct qn_field measure_fields[] = {
+static const struct qn_field embed_fields[] = {
     M(count, QN_F_I64, .min = 0, .max = QN_JOB_INPUTS_MAX),
     M(query, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
     M(dimensions, QN_F_I64, .min = 1, .max = QN_JOB_DIMENSIONS_MAX),
@@ -273,7 +273,7 @@ qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out)
     section_write("chat", chat_fields, COUNT(chat_fields), &job->chat, &w);
     section_write("complete", complete_fields, COUNT(complete_fields), &job->complete, &w);
     if (job->task == QN_TASK_EMBED || job->task == QN_TASK_RERANK)
-        section_write("measure", measure_fields, COUNT(measure_fields), &job->measure, &w);
+        section_write("embed", embed_fields, COUNT(embed_fields), &job->embed, &w);
     if (job->task == QN_TASK_TRANSCRIBE)
         section_write("transcribe", transcribe_fields, COUNT(transcribe_fields), &job->transcribe,
                       &w);
@@ -345,10 +345,10 @@ static qn_err check_job(const struct qn_job *job, struct qn_error *e)
         job->complete.prompt_tokens.n == 0)
         return qn_fail_param(e, QN_EINVAL, "prompt", "prompt is missing");
     bool takes_inputs = job->task == QN_TASK_EMBED || job->task == QN_TASK_RERANK;
-    if (takes_inputs != (job->measure.count > 0))
+    if (takes_inputs != (job->embed.count > 0))
         return qn_fail_param(e, QN_EINVAL, "input",
                              "embeddings and reranking need inputs, others have none");
-    if (job->task == QN_TASK_RERANK && !job->measure.query)
+    if (job->task == QN_TASK_RERANK && !job->embed.query)
         return qn_fail_param(e, QN_EINVAL, "query", "query is missing");
     if (job->chat.tool_choice == QN_TOOLS_NAMED && !job->chat.tool_name)
         return qn_fail_param(e, QN_EINVAL, "tool_choice", "tool_choice: the tool has no name");
@@ -393,8 +393,8 @@ qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn
         err = section_read(object, "complete", complete_fields, COUNT(complete_fields),
                            &job->complete, arena, e);
     if (!err)
-        err = section_read(object, "measure", measure_fields, COUNT(measure_fields), &job->measure,
-                           arena, e);
+        err =
+            section_read(object, "embed", embed_fields, COUNT(embed_fields), &job->embed, arena, e);
     if (!err)
         err = section_read(object, "transcribe", transcribe_fields, COUNT(transcribe_fields),
                            &job->transcribe, arena, e);

@@ -12,7 +12,7 @@ enum { TOKEN_BYTES = 4, ALIGNMENT = 4 };
 
 /* ---- Writing: the router's side ---- */
 
-void qn_inputs_begin(const struct qn_measure *m, struct qn_input_cursor *c)
+void qn_inputs_begin(const struct qn_embed *m, struct qn_input_cursor *c)
 {
     *c = (struct qn_input_cursor){.list = m->inputs};
     if (m->one) {

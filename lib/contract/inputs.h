@@ -49,10 +49,10 @@ struct qn_input_cursor {
 };
 
 /* Of a job as its dialect made it; what m->inputs belongs to must outlive the cursor. Pure. */
-void qn_inputs_begin(const struct qn_measure *m, struct qn_input_cursor *c);
+void qn_inputs_begin(const struct qn_embed *m, struct qn_input_cursor *c);
 
 /* Appends the frame of the next batch, or nothing when all inputs have been packed. The inputs must
- * be what qn_measure.inputs says, each of at most QN_JOB_PROMPT_BYTES_MAX bytes. */
+ * be what qn_embed.inputs says, each of at most QN_JOB_PROMPT_BYTES_MAX bytes. */
 void qn_inputs_pack(struct qn_input_cursor *c, struct qn_buf *out);
 
 /* Reads a frame of inputs from the other process; *out, freed with free(), has copies of all its

@@ -36,7 +36,7 @@ void qn_job_init(struct qn_job *job)
 #define REAL(name, least, most) .name = NAN,
         .sampling = {QN_SAMPLING_NUMBERS(WHOLE, REAL)},
         .chat = {.think = QN_UNSET, .think_budget = QN_UNSET},
-        .measure = {.dimensions = QN_UNSET},
+        .embed = {.dimensions = QN_UNSET},
         .speak = {.speed = NAN},
         .image =
             {

@@ -175,7 +175,7 @@ struct qn_complete {
 
 /* Texts that become vectors (EMBED) or scores (RERANK). They follow the job in batches
  * (contract/inputs.h), so neither process holds them all. */
-struct qn_measure {
+struct qn_embed {
     int64_t count;         /* inputs, 1 to QN_JOB_INPUTS_MAX; 0: none, and no such job */
     struct qn_jref inputs; /* the router's, does not cross: a JSON array whose items are strings,
                               objects with a string "text", or (EMBED) arrays of token ids */
@@ -260,7 +260,7 @@ struct qn_job {
     struct qn_chat chat;
     struct qn_complete complete;
     struct qn_constrain constrain;
-    struct qn_measure measure;
+    struct qn_embed embed;
     struct qn_transcribe transcribe;
     struct qn_speak speak;
     struct qn_image image;

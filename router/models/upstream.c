@@ -233,7 +233,7 @@ qn_err qn_upstream_send(struct qn_child *c, const struct qn_job *job, struct qn_
 {
     static const struct qn_post_events whole = {.data = on_data, .end = on_end};
     static const struct qn_post_events growing = {.data = on_data, .end = on_end, .more = on_more};
-    const struct qn_post_events *events = job->measure.count > 0 ? &growing : &whole;
+    const struct qn_post_events *events = job->embed.count > 0 ? &growing : &whole;
     struct qn_upstream *u = qn_xcalloc(1, sizeof *u);
     char url[96];
     u->loop = qn_child_loop(c);
@@ -244,7 +244,7 @@ qn_err qn_upstream_send(struct qn_child *c, const struct qn_job *job, struct qn_
     u->job.died = on_died;
     u->job.ctx = u;
     qn_frame_reader_init(&u->reader, QN_FRAME_LINE_MAX);
-    qn_inputs_begin(&job->measure, &u->inputs);
+    qn_inputs_begin(&job->embed, &u->inputs);
     qn_err err = qn_child_job_begin(c, &u->job, e);
     if (!err) {
         snprintf(url, sizeof url, "%s/run", qn_child_status(c).url);

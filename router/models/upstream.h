@@ -20,7 +20,7 @@ struct qn_upstream;
 typedef void (*qn_upstream_fn)(void *ctx, const struct qn_event *ev);
 
 /* The child must be READY (QN_EBUSY otherwise: load it, wait, try again). The job is encoded before
- * this returns and need not outlive it, except for the document that holds job.measure.inputs,
+ * this returns and need not outlive it, except for the document that holds job.embed.inputs,
  * which is read until the last event: inputs are sent as the child accepts them. */
 /* The same for an encoded job (qn_job_frame, which any thread may call): takes ownership of frame's
  * bytes, also on failure. */

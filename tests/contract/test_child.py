@@ -199,7 +199,7 @@ def frames_with_bytes(body):
 
 
 def of_inputs(task, count, **fields):
-    return {"task": task, "id": "t2", "measure": {"count": count, **fields}}
+    return {"task": task, "id": "t2", "embed": {"count": count, **fields}}
 
 
 def answer(child, task, inputs, tail):

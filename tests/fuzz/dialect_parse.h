@@ -49,7 +49,7 @@ static inline void fuzz_inputs_cross(const struct qn_job *job)
     size_t n = 0;
     qn_buf_init(&wire, 64 * 1024 * 1024);
     qn_frame_reader_init(&reader, 4096);
-    qn_inputs_begin(&job->measure, &at);
+    qn_inputs_begin(&job->embed, &at);
     for (qn_inputs_pack(&at, &wire); wire.len; qn_inputs_pack(&at, &wire)) {
         struct qn_input_batch *batch;
         if (qn_frame_feed(&reader, wire.data, wire.len) || qn_frame_next(&reader, &frame, &e) ||
@@ -60,7 +60,7 @@ static inline void fuzz_inputs_cross(const struct qn_job *job)
         qn_json_free(frame.json);
         qn_buf_clear(&wire);
     }
-    if (n != (size_t)job->measure.count)
+    if (n != (size_t)job->embed.count)
         abort();
     qn_frame_reader_deinit(&reader);
     qn_buf_deinit(&wire);

@@ -70,8 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     job.count_only = (data[1] & 4) != 0;
     job.chat.reasoning_in_text = (data[1] & 8) != 0;
     job.transcribe.words = (data[1] & 16) != 0;
-    job.measure.count = 2;
-    job.measure.query = "q";
+    job.embed.count = 2;
+    job.embed.query = "q";
     job.speak.input = "hi";
     job.speak.format = "wav";
     job.image.format = "png";

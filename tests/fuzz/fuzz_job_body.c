@@ -42,7 +42,7 @@ static qn_err read_body(const uint8_t *data, size_t size, size_t piece, uint32_t
     }
     if (!err)
         err = qn_job_body_end(&body, &e);
-    if (!err && (!qn_job_body_is_ready(&body) || first != (size_t)body.job.measure.count))
+    if (!err && (!qn_job_body_is_ready(&body) || first != (size_t)body.job.embed.count))
         abort();
     qn_job_body_deinit(&body);
     return err;

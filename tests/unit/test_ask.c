@@ -227,8 +227,8 @@ static void a_batch_of_inputs_is_one_request(void **state)
     batch->v[1] = (struct qn_input){.tokens = tokens, .n_tokens = 3};
     qn_job_init(&job);
     job.task = QN_TASK_EMBED;
-    job.measure.count = 66;
-    job.measure.dimensions = 8;
+    job.embed.count = 66;
+    job.embed.dimensions = 8;
     assert_int_equal(qn_ask_make(&job, &target, batch, &ask, &e), QN_OK);
     assert_int_equal(ask.first, 64);
     assert_int_equal(ask.inputs, 2);
@@ -237,7 +237,7 @@ static void a_batch_of_inputs_is_one_request(void **state)
     assert_non_null(strstr(ask.body.data, "\"input\":[\"a \\\"b\\\"\",[7,0,2147483647]]"));
     qn_ask_deinit(&ask);
     job.task = QN_TASK_RERANK;
-    job.measure.query = "why?";
+    job.embed.query = "why?";
     batch->n = 1;
     assert_int_equal(qn_ask_make(&job, &target, batch, &ask, &e), QN_OK);
     assert_int_equal(ask.inputs, 1);

@@ -407,7 +407,7 @@ static void vectors_and_scores(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fix *f = fix_new(cases[i].task);
-        f->job.measure.count = 2;
+        f->job.embed.count = 2;
         qn_err err = hear(f, 200, JSON, cases[i].body, false);
         assert_int_equal(err, cases[i].says ? QN_OK : QN_ECHILD);
         if (cases[i].says)

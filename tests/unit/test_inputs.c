@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOB(count) "{\"task\":\"embed\",\"id\":\"1\",\"measure\":{\"count\":" #count "}}\n"
+#define JOB(count) "{\"task\":\"embed\",\"id\":\"1\",\"embed\":{\"count\":" #count "}}\n"
 /* A literal with zero bytes and its length. */
 #define BYTES(s) s, sizeof(s) - 1
 
@@ -102,7 +102,7 @@ static void broken_bodies_are_refused(void **state)
                "{\"inputs\":1,\"bytes\":4}\n\0\0\0\0"),
          QN_EINVAL},
         {BYTES("{\"task\":\"complete\",\"id\":\"1\",\"complete\":{\"prompt\":\"a\"},"
-               "\"measure\":{\"count\":1}}\n"),
+               "\"embed\":{\"count\":1}}\n"),
          QN_EINVAL},
         {BYTES(""), QN_EFORMAT},
     };
@@ -131,7 +131,7 @@ static void batches_have_limits(void **state)
     enum { FITS = QN_INPUTS_BATCH_BYTES / 2 - QN_INPUT_HEAD };
     struct qn_buf json, wire;
     struct qn_json *doc;
-    struct qn_measure m = {0};
+    struct qn_embed m = {0};
     struct qn_input_cursor at;
     qn_buf_init(&json, 4 << 20);
     qn_buf_init(&wire, 4 << 20);

@@ -1,7 +1,7 @@
 /* POST /api/embed ("input": a text or several) and its older form /api/embeddings ("prompt": one
  * text, whose reply has that one vector). Without a text the model is loaded, as in /api/chat. */
 #include "dialects/ollama/ollama.h"
-#include "dialects/shared/measure.h"
+#include "dialects/shared/embed.h"
 
 #include "answers/answer.h"
 #include "base/clock.h"
@@ -17,7 +17,7 @@ static const char *const known[] = {"model",      "name",       "input",    "pro
 static qn_err read_common(const struct qn_jref *root, struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(root, "name"), options = qn_json_get(root, "options");
-    qn_err err = qn_measure_job(rq, QN_TASK_EMBED, root, e);
+    qn_err err = qn_embed_job(rq, QN_TASK_EMBED, root, e);
     if (!err && !rq->model)
         err = qn_json_str_opt(&v, &rq->model, e);
     if (!err && (!rq->model || !*rq->model))
@@ -42,11 +42,11 @@ static qn_err read_texts(const struct qn_jref *v, bool many, struct qn_request *
         rq->n_jobs = 0;
         return QN_OK;
     }
-    qn_err err = list ? QN_OK : qn_measure_text(v, &text, e);
+    qn_err err = list ? QN_OK : qn_embed_text(v, &text, e);
     if (!err)
-        err = qn_measure_inputs(rq, v, !list, e);
+        err = qn_embed_inputs(rq, v, !list, e);
     for (bool more = list && qn_json_first(v, &it); more && !err; more = qn_json_next(&it))
-        err = qn_measure_text(&it, &text, e);
+        err = qn_embed_text(&it, &text, e);
     return err;
 }
 
@@ -58,7 +58,7 @@ static qn_err parse_input(struct qn_request *rq, struct qn_error *e)
     if (!err)
         err = qn_json_i64_opt(&v, 0, QN_JOB_DIMENSIONS_MAX, &dimensions, e);
     if (dimensions > 0)
-        rq->jobs->measure.dimensions = dimensions;
+        rq->jobs->embed.dimensions = dimensions;
     v = qn_json_get(&root, "input");
     if (!err)
         err = read_texts(&v, true, rq, e);
@@ -80,7 +80,7 @@ static qn_err parse_prompt(struct qn_request *rq, struct qn_error *e)
 
 static void open_list(struct qn_reply *r)
 {
-    struct qn_measured *m = r->own;
+    struct qn_embed_reply *m = r->own;
     m->begun = true;
     qn_jw_obj(&m->w);
     qn_jw_kstr(&m->w, "model", r->rq->model);
@@ -91,20 +91,20 @@ static void open_list(struct qn_reply *r)
 static qn_err event_inputs(struct qn_reply *r, size_t job, const struct qn_event *ev,
                            struct qn_error *e)
 {
-    struct qn_measured *m = r->own;
-    qn_err err = qn_measure_event(r, job, ev, e);
+    struct qn_embed_reply *m = r->own;
+    qn_err err = qn_embed_event(r, job, ev, e);
     if (err || ev->kind != QN_EV_VECTORS)
         return err;
     if (!m->begun)
         open_list(r);
     for (size_t i = 0; i < (size_t)ev->count; i++)
-        qn_measure_vector(m, ev, i, false);
+        qn_embed_vector(m, ev, i, false);
     return QN_OK;
 }
 
 static void end_inputs(struct qn_reply *r)
 {
-    struct qn_measured *m = r->own;
+    struct qn_embed_reply *m = r->own;
     int64_t granted_ms = r->granted_ms > 0 ? r->granted_ms - r->began_ms : 0;
     if (!m->begun)
         open_list(r);
@@ -118,21 +118,21 @@ static void end_inputs(struct qn_reply *r)
 static qn_err event_prompt(struct qn_reply *r, size_t job, const struct qn_event *ev,
                            struct qn_error *e)
 {
-    struct qn_measured *m = r->own;
-    qn_err err = qn_measure_event(r, job, ev, e);
+    struct qn_embed_reply *m = r->own;
+    qn_err err = qn_embed_event(r, job, ev, e);
     if (err || ev->kind != QN_EV_VECTORS)
         return err;
     m->begun = true;
     qn_jw_obj(&m->w);
     qn_jw_key(&m->w, "embedding");
-    qn_measure_vector(m, ev, 0, false);
+    qn_embed_vector(m, ev, 0, false);
     qn_jw_obj_end(&m->w);
     return QN_OK;
 }
 
 static void end_prompt(struct qn_reply *r)
 {
-    const struct qn_measured *m = r->own;
+    const struct qn_embed_reply *m = r->own;
     if (!m->begun)
         qn_buf_str(r->out, "{\"embedding\":[]}");
 }
@@ -148,22 +148,22 @@ const struct qn_dialect qn_ollama_embed = {
     .task = QN_TASK_EMBED,
     .stream_type = "application/json",
     .parse = parse_input,
-    .begin = qn_measure_begin,
+    .begin = qn_embed_begin,
     .event = event_inputs,
     .end = end_inputs,
     .fail = fail,
-    .ping = qn_measure_ping,
-    .free = qn_measure_free,
+    .ping = qn_embed_ping,
+    .free = qn_embed_free,
 };
 
 const struct qn_dialect qn_ollama_embeddings = {
     .task = QN_TASK_EMBED,
     .stream_type = "application/json",
     .parse = parse_prompt,
-    .begin = qn_measure_begin,
+    .begin = qn_embed_begin,
     .event = event_prompt,
     .end = end_prompt,
     .fail = fail,
-    .ping = qn_measure_ping,
-    .free = qn_measure_free,
+    .ping = qn_embed_ping,
+    .free = qn_embed_free,
 };

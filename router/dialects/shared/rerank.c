@@ -1,7 +1,7 @@
 /* POST rerank, reranking, reranker: how well each document answers a query. Results stand in the
  * documents' order, as Lemonade's API has them; top_n leaves the worst out. */
 #include "dialects/openai/openai.h"
-#include "dialects/shared/measure.h"
+#include "dialects/shared/embed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct ask {
 static qn_err read_document(const struct qn_jref *v, const char **out, struct qn_error *e)
 {
     struct qn_jref text = qn_json_get(v, "text");
-    return qn_measure_text(qn_json_type(v) == QN_JSON_OBJECT ? &text : v, out, e);
+    return qn_embed_text(qn_json_type(v) == QN_JSON_OBJECT ? &text : v, out, e);
 }
 
 static qn_err read_documents(const struct qn_jref *v, struct qn_request *rq, struct qn_error *e)
@@ -27,7 +27,7 @@ static qn_err read_documents(const struct qn_jref *v, struct qn_request *rq, str
     const char *text;
     if (qn_json_type(v) != QN_JSON_ARRAY)
         return qn_json_fail(v, e, "expected an array of documents");
-    qn_err err = qn_measure_inputs(rq, v, false, e);
+    qn_err err = qn_embed_inputs(rq, v, false, e);
     for (bool more = qn_json_first(v, &it); more && !err; more = qn_json_next(&it))
         err = read_document(&it, &text, e);
     return err;
@@ -38,11 +38,11 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     struct qn_jref root = qn_json_root(rq->doc);
     struct ask *ask = qn_arena_alloc(rq->arena, sizeof *ask);
     rq->own = ask;
-    qn_err err = qn_measure_job(rq, QN_TASK_RERANK, &root, e);
+    qn_err err = qn_embed_job(rq, QN_TASK_RERANK, &root, e);
     struct qn_jref v = qn_json_get(&root, "query");
     if (!err)
-        err = qn_json_str(&v, &rq->jobs->measure.query, e);
-    if (!err && strlen(rq->jobs->measure.query) > QN_JOB_PROMPT_BYTES_MAX)
+        err = qn_json_str(&v, &rq->jobs->embed.query, e);
+    if (!err && strlen(rq->jobs->embed.query) > QN_JOB_PROMPT_BYTES_MAX)
         err = qn_json_fail(&v, e, "too long: at most %d bytes", QN_JOB_PROMPT_BYTES_MAX);
     v = qn_json_get(&root, "documents");
     if (qn_json_type(&v) <= QN_JSON_NULL) {
@@ -53,7 +53,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     if (!err)
         err = read_documents(&v, rq, e);
     v = qn_json_get(&root, "top_n");
-    int64_t all = rq->jobs->measure.count, top = all;
+    int64_t all = rq->jobs->embed.count, top = all;
     if (!err)
         err = qn_json_i64_opt(&v, 1, INT32_MAX, &top, e);
     ask->top = (size_t)(top < all ? top : all);
@@ -80,7 +80,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Of each document whether it is among the best `top`; NULL: all are. */
-static bool *choose(const struct qn_measured *m, size_t top)
+static bool *choose(const struct qn_embed_reply *m, size_t top)
 {
     if (top >= m->n)
         return NULL;
@@ -113,7 +113,7 @@ static void write_result(struct qn_jw *w, size_t i, float score, const struct qn
 
 static void end(struct qn_reply *r)
 {
-    struct qn_measured *m = r->own;
+    struct qn_embed_reply *m = r->own;
     const struct ask *ask = r->rq->own;
     struct qn_jw *w = &m->w;
     struct qn_jref document;
@@ -123,12 +123,12 @@ static void end(struct qn_reply *r)
     qn_jw_kstr(w, "object", "list");
     qn_jw_key(w, "results");
     qn_jw_arr(w);
-    bool more = qn_json_first(&r->rq->jobs->measure.inputs, &document);
+    bool more = qn_json_first(&r->rq->jobs->embed.inputs, &document);
     for (size_t i = 0; i < m->n && more; i++, more = qn_json_next(&document))
         if (!chosen || chosen[i])
             write_result(w, i, m->score[i], ask->told ? &document : NULL);
     qn_jw_arr_end(w);
-    qn_measure_usage(m, w);
+    qn_embed_usage(m, w);
     qn_jw_obj_end(w);
     free(chosen);
 }
@@ -137,10 +137,10 @@ const struct qn_dialect qn_rerank = {
     .task = QN_TASK_RERANK,
     .stream_type = "application/json",
     .parse = parse,
-    .begin = qn_measure_begin,
-    .event = qn_measure_event,
+    .begin = qn_embed_begin,
+    .event = qn_embed_event,
     .end = end,
-    .fail = qn_measure_fail,
-    .ping = qn_measure_ping,
-    .free = qn_measure_free,
+    .fail = qn_embed_fail,
+    .ping = qn_embed_ping,
+    .free = qn_embed_free,
 };

@@ -1,5 +1,5 @@
-/* See measure.h. */
-#include "dialects/shared/measure.h"
+/* See embed.h. */
+#include "dialects/shared/embed.h"
 
 #include "answers/answer.h"
 #include "dialects/shared/keep_alive.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-qn_err qn_measure_job(struct qn_request *rq, enum qn_task task, const struct qn_jref *root,
-                      struct qn_error *e)
+qn_err qn_embed_job(struct qn_request *rq, enum qn_task task, const struct qn_jref *root,
+                    struct qn_error *e)
 {
     struct qn_job *job = qn_arena_alloc(rq->arena, sizeof *job);
     struct qn_jref v = qn_json_get(root, "model");
@@ -26,10 +26,9 @@ qn_err qn_measure_job(struct qn_request *rq, enum qn_task task, const struct qn_
     return err ? err : qn_json_bool_opt(&v, &job->truncate, e);
 }
 
-qn_err qn_measure_inputs(struct qn_request *rq, const struct qn_jref *v, bool one,
-                         struct qn_error *e)
+qn_err qn_embed_inputs(struct qn_request *rq, const struct qn_jref *v, bool one, struct qn_error *e)
 {
-    struct qn_measure *m = &rq->jobs->measure;
+    struct qn_embed *m = &rq->jobs->embed;
     size_t n = one ? 1 : qn_json_count(v);
     if (n == 0)
         return qn_json_fail(v, e, "at least one input is needed");
@@ -39,11 +38,11 @@ qn_err qn_measure_inputs(struct qn_request *rq, const struct qn_jref *v, bool on
     m->inputs = *v;
     m->inputs.up = NULL; /* what it points to is the caller's stack */
     m->one = one;
-    rq->stream = m->count > QN_MEASURE_WHOLE_INPUTS && rq->jobs->task == QN_TASK_EMBED;
+    rq->stream = m->count > QN_EMBED_WHOLE_INPUTS && rq->jobs->task == QN_TASK_EMBED;
     return QN_OK;
 }
 
-qn_err qn_measure_text(const struct qn_jref *v, const char **out, struct qn_error *e)
+qn_err qn_embed_text(const struct qn_jref *v, const char **out, struct qn_error *e)
 {
     qn_err err = qn_json_str(v, out, e);
     if (!err && strlen(*out) > QN_JOB_PROMPT_BYTES_MAX)
@@ -51,11 +50,11 @@ qn_err qn_measure_text(const struct qn_jref *v, const char **out, struct qn_erro
     return err;
 }
 
-void qn_measure_begin(struct qn_reply *r)
+void qn_embed_begin(struct qn_reply *r)
 {
-    struct qn_measured *m = qn_xcalloc(1, sizeof *m);
+    struct qn_embed_reply *m = qn_xcalloc(1, sizeof *m);
     const struct qn_job *job = r->rq->jobs;
-    m->n = r->rq->n_jobs ? (size_t)job->measure.count : 0;
+    m->n = r->rq->n_jobs ? (size_t)job->embed.count : 0;
     if (m->n && job->task == QN_TASK_RERANK)
         m->score = qn_xcalloc(m->n, sizeof *m->score);
     m->w = qn_jw_to(r->out);
@@ -63,9 +62,9 @@ void qn_measure_begin(struct qn_reply *r)
     r->own = m;
 }
 
-void qn_measure_free(void *own)
+void qn_embed_free(void *own)
 {
-    struct qn_measured *m = own;
+    struct qn_embed_reply *m = own;
     if (!m)
         return;
     qn_buf_deinit(&m->b64);
@@ -73,10 +72,9 @@ void qn_measure_free(void *own)
     free(m);
 }
 
-qn_err qn_measure_event(struct qn_reply *r, size_t job, const struct qn_event *ev,
-                        struct qn_error *e)
+qn_err qn_embed_event(struct qn_reply *r, size_t job, const struct qn_event *ev, struct qn_error *e)
 {
-    struct qn_measured *m = r->own;
+    struct qn_embed_reply *m = r->own;
     bool embed = r->rq->jobs[0].task == QN_TASK_EMBED;
     if (ev->kind == QN_EV_USAGE)
         m->prompt += ev->usage.prompt;
@@ -102,7 +100,7 @@ qn_err qn_measure_event(struct qn_reply *r, size_t job, const struct qn_event *e
     return QN_OK;
 }
 
-void qn_measure_vector(struct qn_measured *m, const struct qn_event *ev, size_t i, bool base64)
+void qn_embed_vector(struct qn_embed_reply *m, const struct qn_event *ev, size_t i, bool base64)
 {
     if (base64) {
         qn_buf_clear(&m->b64);
@@ -118,7 +116,7 @@ void qn_measure_vector(struct qn_measured *m, const struct qn_event *ev, size_t 
     qn_jw_arr_end(&m->w);
 }
 
-void qn_measure_usage(const struct qn_measured *m, struct qn_jw *w)
+void qn_embed_usage(const struct qn_embed_reply *m, struct qn_jw *w)
 {
     qn_jw_key(w, "usage");
     qn_jw_obj(w);
@@ -127,14 +125,14 @@ void qn_measure_usage(const struct qn_measured *m, struct qn_jw *w)
     qn_jw_obj_end(w);
 }
 
-void qn_measure_fail(struct qn_reply *r, const struct qn_problem *p)
+void qn_embed_fail(struct qn_reply *r, const struct qn_problem *p)
 {
     r->cut = r->started;
     if (!r->started)
         qn_problem_body(p, r->rq->family, r->out);
 }
 
-void qn_measure_ping(struct qn_reply *r)
+void qn_embed_ping(struct qn_reply *r)
 {
     (void)r;
 }

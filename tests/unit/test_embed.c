@@ -62,7 +62,7 @@ static char *cross_inputs(const struct qn_job *job)
     struct qn_input_cursor at;
     qn_buf_init(&frame, 1 << 20);
     qn_buf_init(&out, 1 << 20);
-    qn_inputs_begin(&job->measure, &at);
+    qn_inputs_begin(&job->embed, &at);
     for (qn_inputs_pack(&at, &frame); frame.len; qn_inputs_pack(&at, &frame)) {
         struct qn_frame_reader r;
         struct qn_frame f;
@@ -123,8 +123,8 @@ static void jobs(void **state)
         struct qn_jref root = qn_json_root(doc);
         assert_int_equal(qn_job_decode(&root, &job, f.arena, &f.e), QN_OK);
         assert_int_equal(job.task, rows[i].dialect->task);
-        assert_int_equal(job.measure.count, rows[i].count);
-        assert_true(job.measure.dimensions == (i == 0 ? 3 : QN_UNSET));
+        assert_int_equal(job.embed.count, rows[i].count);
+        assert_true(job.embed.dimensions == (i == 0 ? 3 : QN_UNSET));
         assert_int_equal(job.truncate, i == 0);
         assert_false(f.rq.stream);
         char *inputs = cross_inputs(f.rq.jobs);
