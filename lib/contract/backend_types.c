@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Weights laid out for computing take about the file's size; caches and scratch come on top. A
- * child that may choose its context takes what fits, at least this; without a number of answers the
- * cache needs room for one. */
+/* Repacked weights take about as many bytes as the file; the KV cache and scratch memory come on
+ * top. A child that may choose its context takes as much as fits, and at least CONTEXT_LEAST
+ * tokens. Where the number of sequences is unknown, the cache is counted for one. */
 static int64_t llm_memory(const struct qn_memory_facts *f)
 {
     enum { TOKEN_BYTES = 64 * 1024, CONTEXT_LEAST = 512, BASE = 64 * 1024 * 1024 };
@@ -28,7 +28,7 @@ static int64_t llm_memory(const struct qn_memory_facts *f)
     return sum;
 }
 
-/* Sounds and pictures have no cache that grows with the answer. */
+/* Audio and image models have no cache that grows with the length of the output. */
 static int64_t media_memory(const struct qn_memory_facts *f)
 {
     enum { BASE = 256 * 1024 * 1024 };
@@ -36,7 +36,7 @@ static int64_t media_memory(const struct qn_memory_facts *f)
     return __builtin_add_overflow(f->file_bytes + f->file_bytes / 10, BASE, &sum) ? INT64_MAX : sum;
 }
 
-/* What holds for a model of any type, and is the router's business. */
+/* The options that a model of any type has, and that the router itself applies. */
 /* clang-format off */
 #define OPTION(name_, kind_, type_) {.name = name_, .kind = QN_LOAD_##kind_, .type = QN_JSON_##type_}
 #define ADMIN_OPTION(name_, kind_, type_) \
@@ -56,7 +56,7 @@ static const struct qn_load_option media_options[] = {
     HOUSE_OPTIONS,
     OPTION(NULL, VALUE, ABSENT),
 };
-/* Those with which another engine is chosen and started are in server_args.c, too. */
+/* The options that choose another engine and start it are also named in server_args.c. */
 static const struct qn_load_option asr_options[] = {
     OPTION("whispercpp_backend", HOUSE, STRING),
     ADMIN_OPTION("whispercpp_args", HOUSE, STRING),
@@ -74,7 +74,7 @@ static const struct qn_load_option image_options[] = {
     OPTION(NULL, VALUE, ABSENT),
 };
 
-/* What another machine computes with is not this one's. */
+/* A model that another machine computes uses next to no memory here. */
 static int64_t remote_memory(const struct qn_memory_facts *f)
 {
     enum { PROCESS = 16 * 1024 * 1024 };
@@ -149,7 +149,7 @@ static const struct qn_backend_type types[] = {
 enum { TYPES = sizeof types / sizeof *types };
 
 static bool missing[TYPES];
-static atomic_bool served[TYPES]; /* a third-party server runs its models instead */
+static atomic_bool served[TYPES]; /* a third-party server runs this type's models instead */
 
 const struct qn_backend_type *qn_backend_type_find(const char *type)
 {

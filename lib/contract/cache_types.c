@@ -7,7 +7,7 @@
 
 static const struct {
     const char *name;
-    int64_t bytes; /* of 32 numbers */
+    int64_t bytes; /* of 32 elements */
     bool own;
 } types[] = {
 #define OWN(name, dtype, bytes) {#name, bytes, true},

@@ -10,7 +10,7 @@ static const struct {
     unsigned bit;
     const char *name;
     const char *ollama; /* NULL: none */
-    const char *label;  /* that is shown; NULL: none */
+    const char *label;  /* shown in model lists; NULL: none */
 } table[] = {
     {QN_CAN_CHAT, "chat", NULL, NULL},
     {QN_CAN_COMPLETE, "complete", "completion", NULL},
@@ -29,7 +29,8 @@ static const struct {
 };
 enum { NAMES = sizeof table / sizeof *table };
 
-/* What a label of Lemonade's API or of another program says; "audio" was that of transcription. */
+/* What the labels of Lemonade's API and of other programs mean. Models of transcription were once
+ * labelled "audio". */
 static const struct {
     const char *label;
     unsigned set;
@@ -75,7 +76,7 @@ unsigned qn_capabilities_read(const struct qn_jref *names)
             if (qn_str_eq(table[i].name, name) || qn_str_eq(table[i].ollama, name))
                 set |= table[i].bit;
     }
-    /* Ollama's word for both. */
+    /* Ollama's "completion" stands for chat and completion. */
     return set & QN_CAN_COMPLETE ? set | QN_CAN_CHAT : set;
 }
 
@@ -140,7 +141,7 @@ struct qn_capabilities qn_capabilities_of(const struct qn_capability_facts *f)
     struct qn_capabilities c = {.has = said | found | (f->projector ? QN_CAN_SEE : 0)};
     if (purposes)
         c.has &= purposes | ~(unsigned)QN_CAPABILITIES_PURPOSES;
-    if (!(c.has & QN_CAN_TALK)) /* the file of a decoder that is for something else */
+    if (!(c.has & QN_CAN_TALK)) /* a decoder's file with another purpose than text */
         c.has &= ~(unsigned)(QN_CAN_TOOLS | QN_CAN_INSERT | QN_CAN_REASON);
     unsigned open = found ? 0 : f->offers;
     if (c.has & QN_CAPABILITIES_PURPOSES)

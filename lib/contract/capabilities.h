@@ -1,6 +1,7 @@
-/* What a model can do: a set of capabilities, found when its file is looked at, and named by its
- * labels. One table has the names; kinds, the choice of an engine, labels, model lists and refusals
- * read the set. A program offers a set, too: what it can do with a model that has it. Pure. */
+/* What a model can do: a set of capabilities, derived from the metadata scan of its file and from
+ * its labels. One table has all names of capabilities; kinds, the choice of an engine, labels,
+ * model lists and refusals use the set. A backend program has such a set, too: what it supports for
+ * models that have the same capabilities. Pure. */
 #ifndef QN_CONTRACT_CAPABILITIES_H
 #define QN_CONTRACT_CAPABILITIES_H
 
@@ -9,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Bits of a set. */
+/* Bits of a set of capabilities. */
 enum qn_capability {
     QN_CAN_CHAT = 1 << 0,
     QN_CAN_COMPLETE = 1 << 1,
@@ -17,55 +18,58 @@ enum qn_capability {
     QN_CAN_RERANK = 1 << 3,
     QN_CAN_TRANSCRIBE = 1 << 4,
     QN_CAN_SPEAK = 1 << 5,
-    QN_CAN_IMAGE = 1 << 6,   /* make pictures */
-    QN_CAN_UPSCALE = 1 << 7, /* make pictures larger */
-    /* How a model does one of these: */
-    QN_CAN_INSERT = 1 << 8, /* complete between two texts */
+    QN_CAN_IMAGE = 1 << 6,   /* generate images */
+    QN_CAN_UPSCALE = 1 << 7, /* enlarge images */
+    /* How a model does one of the above: */
+    QN_CAN_INSERT = 1 << 8, /* complete the gap between a prefix and a suffix */
     QN_CAN_TOOLS = 1 << 9,
     QN_CAN_REASON = 1 << 10,
-    QN_CAN_SEE = 1 << 11,  /* pictures in a conversation */
-    QN_CAN_HEAR = 1 << 12, /* sound in a conversation */
-    QN_CAN_EDIT = 1 << 13, /* make pictures of pictures */
+    QN_CAN_SEE = 1 << 11,  /* images in a conversation */
+    QN_CAN_HEAR = 1 << 12, /* audio in a conversation */
+    QN_CAN_EDIT = 1 << 13, /* generate images from images */
 };
 
 #define QN_CAN_TALK (QN_CAN_CHAT | QN_CAN_COMPLETE)
-/* What a model can be for; the other bits say how. */
+/* The bits that say what a model is for; the others say how. */
 #define QN_CAPABILITIES_PURPOSES                                                                   \
     (QN_CAN_TALK | QN_CAN_EMBED | QN_CAN_RERANK | QN_CAN_TRANSCRIBE | QN_CAN_SPEAK |               \
      QN_CAN_IMAGE | QN_CAN_UPSCALE)
 #define QN_CAPABILITIES_ALL ((1 << 14) - 1)
 
-/* The capability that a task needs; 0 for QN_TASK_NONE. */
+/* Returns the capability that a task needs; 0 for QN_TASK_NONE. */
 unsigned qn_capability_of_task(enum qn_task task);
 
-/* Of a JSON array of names: quince's ("chat", "embed", "reasoning"), or those that Ollama's API has
- * for the same ("completion", "embedding", "thinking"). Other names mean nothing. */
+/* Reads a JSON array of names: quince's ("chat", "embed", "reasoning") or Ollama's for the same
+ * capabilities ("completion", "embedding", "thinking"). Unknown names are ignored. */
 unsigned qn_capabilities_read(const struct qn_jref *names);
-/* Of a JSON array of labels as Lemonade's API has them ("embeddings", "tool-calling"). */
+/* Reads a JSON array of labels of Lemonade's API ("embeddings", "tool-calling"). */
 unsigned qn_capabilities_of_labels(const struct qn_jref *labels);
 
-/* Each writes an array: quince's names, and Ollama's for those that have one there. */
+/* Each writes an array of names: the first quince's; the second Ollama's, without the capabilities
+ * that have no name in Ollama's API. */
 void qn_capabilities_write(struct qn_jw *w, unsigned set);
 void qn_capabilities_write_ollama(struct qn_jw *w, unsigned set);
-/* Writes an array: the labels as they are, then the label of each capability that none of them
- * names. Conversation and completion, which most models have, get none. */
+/* Writes an array: the given labels unchanged, then the label of each capability that none of them
+ * means. Chat and completion have no label, as most models can do both. */
 void qn_capabilities_write_labels(struct qn_jw *w, const struct qn_jref *labels, unsigned set);
 
-/* What is known of a model. */
+/* What is known of a model before it is loaded. */
 struct qn_capability_facts {
-    unsigned offers;    /* of the program for its files */
+    unsigned offers;    /* capabilities of the program that runs its files */
     const char *labels; /* JSON array */
-    const char *found;  /* JSON array: what its file says; "[]": nothing is known of the file */
-    bool projector;     /* one for pictures lies beside it */
+    const char *found;  /* JSON array of the capabilities found in its file; "[]": the file was not
+                           read, or has none */
+    bool projector;     /* a vision projector for it exists beside the file */
 };
 
-/* has: what is known. may: has, and what nothing speaks against, where nothing is known. */
+/* has: the known capabilities. may: those, and the ones that are possible because the file is
+ * unknown. */
 struct qn_capabilities {
     unsigned has, may;
 };
 
-/* Labels that say what a model is for stand above what its file looks like: embedding models of
- * decoder families have files of decoders. */
+/* Combines labels and the file's metadata. A label that states a purpose overrides the purpose that
+ * the file suggests, because embedding models of decoder families have files of decoders. */
 struct qn_capabilities qn_capabilities_of(const struct qn_capability_facts *f);
 
 #endif

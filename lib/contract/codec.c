@@ -1,5 +1,5 @@
-/* The field tables of jobs and events, see codec.h: the only place, with message_codec.c, where a
- * name on the wire between router and child, its type and its range are written. */
+/* The field tables of jobs and events, see codec.h. Names, types and ranges of the fields that
+ * router and child exchange stand here and in message_codec.c, and in no other place. */
 #include "contract/codec.h"
 
 #include "base/str.h"
@@ -257,7 +257,7 @@ static void section_write(const char *name, const struct qn_field *table, size_t
 
 static size_t attachments_bytes(const struct qn_attachments *a)
 {
-    size_t sum = 0; /* at most QN_JOB_ATTACHMENTS_MAX times what memory holds of one */
+    size_t sum = 0; /* at most QN_JOB_ATTACHMENTS_MAX times the memory: no overflow */
     for (size_t i = 0; i < a->n; i++)
         sum += (size_t)a->v[i].bytes;
     return sum;
@@ -307,7 +307,7 @@ static size_t count_role(const struct qn_job *job, enum qn_attachment_role role)
     return n;
 }
 
-/* The files and texts that sounds and pictures are made from. */
+/* Checks that attachments and texts of a job are those that its task takes. */
 static qn_err check_media(const struct qn_job *job, struct qn_error *e)
 {
     const struct qn_image *image = &job->image;
@@ -338,7 +338,7 @@ static qn_err check_media(const struct qn_job *job, struct qn_error *e)
     return QN_OK;
 }
 
-/* What a backend may rely on whatever the router sent. */
+/* Checks what backends rely on, independently of what the router sent. */
 static qn_err check_job(const struct qn_job *job, struct qn_error *e)
 {
     if (job->task == QN_TASK_COMPLETE && !job->complete.prompt &&
@@ -442,7 +442,8 @@ static bool has_results(enum qn_event_kind kind)
     return kind == QN_EV_VECTORS || kind == QN_EV_SCORES;
 }
 
-/* Equally many whole floats for every input, of a score one. */
+/* Checks that the event's bytes are a whole number of floats for each input, equally many for all;
+ * for a score exactly one. */
 static qn_err check_results(const struct qn_event *ev, struct qn_error *e)
 {
     const char *name = qn_event_name(ev->kind);
@@ -494,7 +495,7 @@ qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_ar
     qn_err err = qn_event_decode(&root, ev, arena, e);
     if (err)
         return err;
-    ev->data = f->bytes; /* the frame has as many as the event says */
+    ev->data = f->bytes; /* qn_frame_next has made sure that there are ev->bytes of them */
     if (f->bytes && !has_bytes(ev->kind))
         return qn_fail(e, QN_EINVAL, "a %s event with bytes", qn_event_name(ev->kind));
     return has_results(ev->kind) ? check_finite(ev, e) : QN_OK;

@@ -1,7 +1,7 @@
-/* Jobs and events as JSON lines, both ways, from one field table per struct: a field's name on the
- * wire, its type and its range are written once for both processes. Reading checks everything:
- * the other side may be broken. Unknown members are ignored (a newer peer), wrong types are errors.
- */
+/* Encodes and decodes jobs and events as JSON lines. One field table per struct serves both
+ * directions: a field's name on the wire, its type and its range are written once for both
+ * processes. Decoding checks everything, because the peer may be faulty. Unknown members are
+ * ignored (the peer may be newer); wrong types are errors. */
 #ifndef QN_CONTRACT_CODEC_H
 #define QN_CONTRACT_CODEC_H
 
@@ -18,12 +18,13 @@ qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out);
 /* Appends the job's whole frame: the object, a newline, the bytes of its attachments. */
 qn_err qn_job_frame(const struct qn_job *job, struct qn_buf *out);
 
-/* Fills *job from its frame; everything is copied into arena. QN_EINVAL, QN_EFORMAT, QN_ELIMIT. */
+/* Fills *job from its frame; everything is copied into arena. Errors: QN_EINVAL, QN_EFORMAT,
+ * QN_ELIMIT. */
 qn_err qn_job_take(const struct qn_frame *f, struct qn_job *job, struct qn_arena *arena,
                    struct qn_error *e);
 
-/* Fills *job from an object, its attachments without their bytes; strings are copied into arena.
- * QN_EINVAL with the path in param. */
+/* Fills *job from an object; attachments are without their bytes. Strings are copied into arena.
+ * Errors: QN_EINVAL with the field's path in param. */
 qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn_arena *arena,
                      struct qn_error *e);
 
@@ -32,7 +33,7 @@ qn_err qn_event_encode(const struct qn_event *ev, struct qn_buf *out);
 /* Appends the event's whole frame: the object, a newline, its bytes. */
 qn_err qn_event_frame(const struct qn_event *ev, struct qn_buf *out);
 
-/* Fills *ev from a frame; its bytes are lent from there. */
+/* Fills *ev from a frame; ev->data is borrowed from the frame. */
 qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_arena *arena,
                      struct qn_error *e);
 
@@ -40,9 +41,10 @@ qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_ar
 qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena,
                        struct qn_error *e);
 
-/* A sampling field by its wire name, read with the table's type and range from v (a member of some
- * dialect's request) into s. QN_ENOTFOUND when no such scalar field exists. Dialects use this so
- * that ranges live in the table alone. Absent or null leaves the field unset. */
+/* Reads the sampling field with this wire name from v (a member of a dialect's request) into s,
+ * with the type and range of the field table. Dialects use this so that ranges are defined in the
+ * table alone. Absent or null leaves the field unset. QN_ENOTFOUND if no scalar field has this
+ * name. */
 qn_err qn_sampling_read(struct qn_sampling *s, const char *field, const struct qn_jref *v,
                         struct qn_error *e);
 

@@ -1,16 +1,17 @@
-/* Messages on fd 4 between the router and a child: one JSON line each.
+/* Messages on descriptor 4 between the router and a child: one JSON line each.
  *
- *   down  {"msg":"load","secret":"…64
- * hex…","name":"qwen3","files":["/a.gguf"],"threads":2,"context":0,"options":{…},"log_level":"info"}
- *         {"msg":"ping","seq":7}   {"msg":"threads","threads":1}   {"msg":"stop","grace_ms":10000}
- *   up    {"msg":"loading","progress":0.4}
- *         {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
- *         … and "upstream":"http://127.0.0.1:40001", where a server behind the child may be asked
- *         with "upstream_key":"…" as its Authorization: Bearer
- *         {"msg":"warning","template_warning":"…"}: the chat template is not used, or fails
- *         {"msg":"failed","error":{"code":"format","param":"","message":"…"}}
- *         {"msg":"pong","seq":7,"jobs":1,"step_age_ms":12}
- */
+ *    to the child
+ *          {"msg":"load","secret":"…64 hex digits…","name":"qwen3","files":["/a.gguf"],"threads":2,
+ *           "context":0,"options":{…},"log_level":"info"}
+ *          {"msg":"ping","seq":7}   {"msg":"threads","threads":1}   {"msg":"stop","grace_ms":10000}
+ *    to the router
+ *          {"msg":"loading","progress":0.4}
+ *          {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
+ *          … with "upstream":"http://127.0.0.1:40001" if clients' requests may be forwarded to a
+ *          server behind the child, and "upstream_key":"…" for its header Authorization: Bearer
+ *          {"msg":"warning","template_warning":"…"}: the chat template is not used, or fails
+ *          {"msg":"failed","error":{"code":"format","param":"","message":"…"}}
+ *          {"msg":"pong","seq":7,"jobs":1,"step_age_ms":12} */
 #ifndef QN_CONTRACT_CONTROL_H
 #define QN_CONTRACT_CONTROL_H
 
@@ -23,8 +24,8 @@
 #include <stdint.h>
 
 enum {
-    QN_FD_LISTEN = 3,  /* a loopback TCP socket in listen */
-    QN_FD_CONTROL = 4, /* a stream socket pair's end */
+    QN_FD_LISTEN = 3,  /* a loopback TCP socket that listens */
+    QN_FD_CONTROL = 4, /* one end of a stream socket pair */
     QN_SECRET_HEX = 64,
     QN_CONTROL_LINE_MAX = 1024 * 1024,
     QN_CONTROL_FILES_MAX = 64,
@@ -49,19 +50,19 @@ struct qn_control {
     enum qn_control_kind kind;
     /* LOAD */
     const char *secret, *name;
-    const char *log_level;   /* of what the router's own log takes; NULL: as by default */
+    const char *log_level;   /* the level of the router's log; NULL: the default */
     struct qn_strings files; /* absolute paths */
     int64_t threads;         /* LOAD, THREADS, READY */
-    int64_t
-        context; /* LOAD: tokens wanted, 0: the child chooses; READY: tokens it has per sequence */
-    const char *options; /* LOAD: JSON object of backend options; never NULL after decoding */
+    /* LOAD: tokens wanted per sequence, 0: the child chooses. READY: tokens of each sequence. */
+    int64_t context;
+    const char *options; /* LOAD: JSON object of load options; never NULL after decoding */
     /* STOP */
     int64_t grace_ms;
     /* LOADING */
     double progress; /* 0 to 1 */
     /* READY */
     int64_t memory_bytes, slots;
-    int64_t gpu_bytes;                   /* of graphics processors' own memory */
+    int64_t gpu_bytes;                   /* in the memory of graphics processors */
     const char *upstream, *upstream_key; /* NULL: there is none */
     /* WARNING: one sentence about the model's chat template */
     const char *template_warning;

@@ -1,4 +1,4 @@
-/* Names of events and of the ways a choice ends, see event.h. */
+/* Names of events and of finish reasons, see event.h. */
 #include "contract/event.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON_TEXT_MAX = 64 * 1024 * 1024 }; /* a JSON value kept as text */
+enum { JSON_TEXT_MAX = 64 * 1024 * 1024 }; /* of a JSON value that is stored as text */
 enum { HEX64_DIGITS = 16 };
 
 static void *at(const struct qn_field *f, void *base)
@@ -54,7 +54,7 @@ static void write_loras(const struct qn_field *f, const struct qn_loras *list, s
     qn_jw_arr_end(w);
 }
 
-/* What a QN_F_LIST points to: any list of structs. */
+/* The memory layout of every list that a QN_F_LIST field describes. */
 struct list {
     void *v;
     size_t n;
@@ -182,7 +182,7 @@ void qn_fields_write(const struct qn_field *table, size_t n, const void *base, s
         write_one(&table[i], base, w);
 }
 
-/* A JSON value of the wanted type, as text of its own. */
+/* Reads a JSON value of the wanted type and stores its JSON text. */
 static qn_err read_text(const struct qn_jref *v, enum qn_json_type want, const char **out,
                         struct qn_arena *arena, struct qn_error *e)
 {
@@ -202,7 +202,7 @@ static qn_err read_text(const struct qn_jref *v, enum qn_json_type want, const c
     return QN_OK;
 }
 
-/* Checks that v is an array of at most f->max items and finds memory for them. */
+/* Checks that v is an array of at most f->max items and allocates memory for the items. */
 static qn_err list_begin(const struct qn_field *f, const struct qn_jref *v, size_t item,
                          struct qn_arena *arena, size_t *n, void **items, struct qn_error *e)
 {
@@ -286,7 +286,7 @@ static qn_err read_biases(const struct qn_field *f, const struct qn_jref *v, str
     return err;
 }
 
-/* [id or name, scale or null] */
+/* Reads [id or name, scale or null]. */
 static qn_err read_lora(const struct qn_jref *v, struct qn_lora *out, struct qn_arena *arena,
                         struct qn_error *e)
 {

@@ -16,7 +16,8 @@ void qn_frame_reader_deinit(struct qn_frame_reader *r)
     r->json = NULL;
 }
 
-/* Drops the frame lent last. Done lazily so that many small frames fed at once cost one move. */
+/* Drops the bytes of the frame that was returned last. This is deferred to the next call so that
+ * many small frames in one buffer cost one memmove. */
 static void drop_used(struct qn_frame_reader *r)
 {
     if (r->used) {
@@ -32,7 +33,7 @@ qn_err qn_frame_feed(struct qn_frame_reader *r, const void *p, size_t n)
     return qn_buf_add(&r->in, p, n);
 }
 
-/* Parses the next line into r, if all of it is there. */
+/* Parses the next line into r, if the buffer has the whole line. */
 static qn_err take_line(struct qn_frame_reader *r, const char *begin, size_t have,
                         struct qn_error *e)
 {
@@ -68,7 +69,7 @@ qn_err qn_frame_next(struct qn_frame_reader *r, struct qn_frame *out, struct qn_
     if (err)
         return err;
     if (have - r->line < r->bytes)
-        return QN_EBUSY; /* the line is not parsed again */
+        return QN_EBUSY; /* r->json is kept, so the line is not parsed again */
     out->json = r->json;
     if (r->has_bytes) {
         out->bytes = begin + r->line;

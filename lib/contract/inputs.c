@@ -28,7 +28,7 @@ static void advance(struct qn_input_cursor *c)
     c->more = c->at.node != c->list.node && qn_json_next(&c->at);
 }
 
-/* The text of an input that is one: a string, or an object with a text. */
+/* Returns the text of an input that is a string, or an object with a member "text". */
 static const char *text_of(const struct qn_jref *item)
 {
     struct qn_jref text = qn_json_get(item, "text");
@@ -96,7 +96,7 @@ static size_t aligned(size_t n)
     return (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Copies one input of n bytes to *at and moves that on. */
+/* Copies one text of n bytes to *at and advances *at. */
 static qn_err take_text(const char *p, size_t n, char **at, struct qn_input *out,
                         struct qn_error *e)
 {
@@ -126,7 +126,7 @@ static qn_err take_tokens(const char *p, size_t n, char **at, struct qn_input *o
     return QN_OK;
 }
 
-/* The inputs behind one another in the frame's bytes, no more and no fewer than are announced. */
+/* Reads the consecutive inputs from the frame's bytes; there must be exactly as many as b->n. */
 static qn_err take_all(const struct qn_frame *f, struct qn_input_batch *b, struct qn_error *e)
 {
     const char *p = f->bytes, *end = f->bytes + f->bytes_len;
@@ -158,7 +158,7 @@ qn_err qn_inputs_take(const struct qn_frame *f, size_t first, struct qn_input_ba
         return err;
     if (!f->bytes || f->bytes_len > QN_INPUTS_FRAME_MAX)
         return qn_fail(e, QN_ELIMIT, "a batch of inputs has %zu bytes", f->bytes_len);
-    /* Of each input at most its NUL and what aligns the next one come on top. */
+    /* Each input needs at most its NUL byte and the alignment of the next input on top. */
     size_t bytes = sizeof(struct qn_input_batch) +
                    (size_t)n * (sizeof(struct qn_input) + 2 * ALIGNMENT) + f->bytes_len;
     struct qn_input_batch *b = qn_xmalloc(bytes);

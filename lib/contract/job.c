@@ -1,4 +1,4 @@
-/* Empty values and names of jobs, see job.h. */
+/* Default values and names of jobs, see job.h. */
 #include "contract/job.h"
 
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* Names and questions about messages, see message.h. */
+/* Names and queries of messages, see message.h. */
 #include "contract/message.h"
 
 #include <string.h>

@@ -76,7 +76,7 @@ qn_err qn_attachments_check(const struct qn_attachments *a, struct qn_error *e)
     return QN_OK;
 }
 
-/* A part has what its kind is about. */
+/* Whether a part has the fields that its kind needs. */
 static bool is_part(const struct qn_job *job, const struct qn_message_part *p)
 {
     enum qn_attachment_role role =

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* A string of base64 behind a prefix, written without a copy. */
+/* Writes a string: the prefix, then the attachment's bytes in base64, encoded directly into the
+ * output. */
 static void write_base64(struct qn_jw *w, const char *key, const char *prefix,
                          const struct qn_attachment *a)
 {

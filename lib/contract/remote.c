@@ -1,4 +1,4 @@
-/* See definition.h. */
+/* See remote.h. */
 #include "contract/remote.h"
 
 #include "base/str.h"
@@ -53,7 +53,7 @@ bool qn_remote_url_ok(const char *url)
     return true;
 }
 
-/* A header's value: nothing that would end its line. */
+/* Reads a key. As it becomes the value of a header, blanks and control characters are refused. */
 static qn_err read_key(const struct qn_jref *v, struct qn_arena *arena, const char **out,
                        struct qn_error *e)
 {

@@ -1,4 +1,4 @@
-/* See server_args.h. Sources of the names: the programs' own --help. */
+/* See server_args.h. Source of the names of arguments: --help of each program. */
 #include "contract/server_args.h"
 
 #include "base/str.h"
@@ -147,7 +147,8 @@ const struct qn_server_kind *qn_server_kind_of_program(const char *program)
     return NULL;
 }
 
-/* The next word of the line into out; false at its end. *open: a quote has no end. */
+/* Copies the next word of the line to out; false at the end of the line. *open: a closing quote is
+ * missing. */
 static bool next_word(const char **at, char *out, bool *open)
 {
     const char *s = *at + strspn(*at, " \t\r\n");
@@ -169,7 +170,7 @@ static bool next_word(const char **at, char *out, bool *open)
     return any;
 }
 
-/* llama-server takes _ for - in the names of arguments. */
+/* Whether word is this argument; llama-server accepts _ in place of - in names of arguments. */
 static bool names(const char *word, const char *argument)
 {
     for (; *argument; word++, argument++)
