@@ -49,7 +49,8 @@ static qn_err take_inputs(struct qn_job_body *b, const struct qn_frame *f, struc
     return QN_OK;
 }
 
-/* What may follow the job's frame, by the member that each such line has. */
+/* The kinds of frames that may follow the job's frame. Each is recognised by a member of its
+ * line. */
 static const struct {
     const char *member;
     qn_err (*take)(struct qn_job_body *b, const struct qn_frame *f, struct qn_error *e);

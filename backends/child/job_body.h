@@ -1,6 +1,6 @@
-/* The body of a POST /run as it arrives: frames, of which the first is the job and the others are
- * what follows it, told apart by a member of their line. Pure: bytes in, a job and batches of
- * inputs out. Loop thread only. */
+/* The body of a POST /run as it arrives: frames, of which the first is the job and the others
+ * belong to it. Each later frame is recognised by a member of its line. Pure: bytes in, a job and
+ * batches of inputs out. Loop thread only. */
 #ifndef QN_CHILD_JOB_BODY_H
 #define QN_CHILD_JOB_BODY_H
 
@@ -15,29 +15,30 @@
 
 struct qn_job_body {
     struct qn_frame_reader in;
-    struct qn_arena *arena; /* that job lives in; NULL: not yet, or another's (see below) */
-    struct qn_job job;      /* once has_job */
+    struct qn_arena *arena; /* memory of job; NULL: no job yet, or the caller has taken it (see
+                               qn_job_body_is_ready) */
+    struct qn_job job;      /* valid if has_job */
     bool has_job, ended;
-    size_t bytes;    /* of the body, that have arrived */
-    size_t n_inputs; /* that have arrived */
+    size_t bytes;    /* bytes of the body received so far */
+    size_t n_inputs; /* inputs received so far */
     struct qn_input_batch *batches, **end;
 };
 
-/* b must stay where it is. */
+/* b must keep its address until deinit. */
 void qn_job_body_init(struct qn_job_body *b);
 void qn_job_body_deinit(struct qn_job_body *b);
 
-/* The next n bytes of the body. QN_EINVAL, QN_EFORMAT, QN_ELIMIT: the router broke the contract,
- * and the body is of no use any more. */
+/* Adds the next n bytes of the body. QN_EINVAL, QN_EFORMAT, QN_ELIMIT: the router violated the
+ * protocol, and the body must not be used further. */
 qn_err qn_job_body_add(struct qn_job_body *b, const char *p, size_t n, struct qn_error *e);
-/* The body is over. The same errors. */
+/* Marks the end of the body. Errors as for qn_job_body_add. */
 qn_err qn_job_body_end(struct qn_job_body *b, struct qn_error *e);
 
-/* True when the job can be started: nothing is to come any more but inputs. Its arena is the
- * caller's who sets arena to NULL. */
+/* Whether the job can be started: everything has arrived, except perhaps inputs. The caller may
+ * then take b->arena, which holds the job, and sets it to NULL. */
 bool qn_job_body_is_ready(const struct qn_job_body *b);
 
-/* The oldest batch of inputs that has not been taken, which the caller frees; NULL: none. */
+/* Takes the oldest batch of inputs; the caller frees it. NULL: no batch is left. */
 struct qn_input_batch *qn_job_body_take_inputs(struct qn_job_body *b);
 
 #endif

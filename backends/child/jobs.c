@@ -38,7 +38,7 @@ static void report_loaded(void *ctx)
     j->ev.loaded(j->ctx, failed ? NULL : &j->ready, failed ? &j->failure : NULL);
 }
 
-/* Nothing of this side needs the run any more, which has left its lists. */
+/* Gives up the compute thread's reference to a run that has been removed from all lists. */
 static void drop(struct qn_jobs *j, struct qn_run *r)
 {
     if (r->preparation.prepared)
@@ -53,7 +53,7 @@ static void drop(struct qn_jobs *j, struct qn_run *r)
         qn_preparer_retry(j->preparer);
 }
 
-/* Unlinks from *list every run that `which` picks, and returns them. */
+/* Unlinks from *list every run for which `which` returns true, and returns those runs. */
 static struct qn_run *extract(struct qn_run **list, bool (*which)(const struct qn_run *))
 {
     struct qn_run *picked = NULL, **end = &picked;
@@ -106,8 +106,9 @@ static void unlink_run(struct qn_run **list, struct qn_run *r)
     r->next = NULL;
 }
 
-/* A job whose preparation took longer takes its place in the order they came: those that came later
- * may have been started meanwhile, but none of those that still wait goes before it. */
+/* Inserts the run into the backlog by its ticket, that is, in the order of arrival. A job that was
+ * prepared slowly thereby comes before later jobs that are still waiting; later jobs may already
+ * have been started. */
 static void queue_up(struct qn_jobs *j, struct qn_run *r)
 {
     struct qn_run **at = &j->backlog;
@@ -117,7 +118,7 @@ static void queue_up(struct qn_jobs *j, struct qn_run *r)
     *at = r;
 }
 
-/* Waits until there is something to do; takes what came in. False: quit. */
+/* Waits until there is work (if idle), then takes the runs that have arrived. False: quit. */
 static bool take_in(struct qn_jobs *j, bool idle)
 {
     pthread_mutex_lock(&j->lock);
@@ -159,8 +160,8 @@ static qn_err start_one(struct qn_jobs *j, struct qn_run *r, struct qn_error *e)
     return err;
 }
 
-/* Gives the backend jobs, oldest first, until it has no slot left. Those whose preparation failed
- * need none. */
+/* Starts jobs, oldest first, until the backend has no free slot. Jobs whose preparation failed need
+ * no slot and are answered with their error. */
 static void start_jobs(struct qn_jobs *j)
 {
     bool full = false;
@@ -189,7 +190,8 @@ static void start_jobs(struct qn_jobs *j)
     }
 }
 
-/* A preparer's thread: what becomes of the job is the compute thread's. */
+/* Called on a preparer's thread: hands the run to the compute thread, whether the preparation
+ * succeeded or failed. */
 static void on_prepared(void *ctx, struct qn_preparation *p)
 {
     struct qn_jobs *j = ctx;
@@ -332,7 +334,7 @@ qn_err qn_jobs_add(struct qn_jobs *j, const struct qn_job *job, struct qn_arena 
     r->owner = owner;
     r->preparation.job = &r->job;
     r->refs = 2;
-    /* The backend minds QN_SINK_HIGH between steps; one step adds a few frames at most. */
+    /* Backends check QN_SINK_HIGH between steps, and one step adds only a few frames. */
     qn_buf_init(&r->sink.out, 4 * (size_t)QN_FRAME_LINE_MAX);
     r->sink.inputs_end = &r->sink.inputs;
     pthread_mutex_lock(&j->lock);
@@ -366,7 +368,7 @@ void qn_run_release(struct qn_run *r)
     r->owner = NULL;
     pthread_mutex_unlock(&j->lock);
     if (j->preparer && qn_preparer_remove(j->preparer, &r->preparation))
-        on_prepared(j, &r->preparation); /* the compute thread drops it */
+        on_prepared(j, &r->preparation); /* the compute thread then drops it */
     pthread_mutex_lock(&j->lock);
     qn_jobs_wake(j);
     bool last = qn_run_unref(r);

@@ -1,4 +1,5 @@
-/* See jobs.h. What a job says, from the compute thread to the loop's, and the life of a run. */
+/* See jobs.h. The output of jobs, on its way from the compute thread to the loop's thread, and the
+ * life of a run. */
 #include "child/jobs_private.h"
 
 #include "contract/codec.h"
@@ -37,7 +38,7 @@ static struct qn_run *run_of(struct qn_sink *s)
     return (struct qn_run *)(void *)((char *)s - offsetof(struct qn_run, sink));
 }
 
-/* Loop's thread: the post that qn_sink_send made. */
+/* Runs on the loop's thread, posted by qn_sink_send. */
 static void deliver(void *ctx)
 {
     struct qn_run *r = ctx;
@@ -53,8 +54,8 @@ static void deliver(void *ctx)
         j->ev.output(j->ctx, owner);
 }
 
-/* The loop is to look at the run; with the lock held. True: qn_loop_post deliver after unlocking.
- */
+/* Marks the run for the loop's thread; called with the lock held. True: the caller must post
+ * `deliver` with qn_loop_post after unlocking. */
 static bool tell_loop(struct qn_run *r)
 {
     bool post = r->owner && !r->sink.posted;
@@ -68,7 +69,7 @@ void qn_sink_send(struct qn_sink *s, const struct qn_event *ev)
     struct qn_run *r = run_of(s);
     struct qn_jobs *j = r->jobs;
     if (r->finished)
-        return; /* the frame before was too long: the reply has ended with that error */
+        return; /* an earlier frame was too long, and the reply has ended with that error */
     qn_buf_clear(&j->frame);
     enum qn_event_kind kind = ev->kind;
     if (qn_event_frame(ev, &j->frame)) {
@@ -152,7 +153,7 @@ bool qn_run_take(struct qn_run *r, struct qn_buf *out)
     struct qn_jobs *j = r->jobs;
     pthread_mutex_lock(&j->lock);
     if (r->sink.out.len > QN_SINK_HIGH)
-        qn_jobs_wake(j); /* it was left out of the steps, and may go on */
+        qn_jobs_wake(j); /* the full sink excluded the job from steps; now it may go on */
     struct qn_buf taken = r->sink.out;
     qn_buf_init(&r->sink.out, taken.limit);
     bool ended = r->sink.ended;

@@ -1,4 +1,5 @@
-/* See prepare.h. One mutex guards the queue; the backend's functions run without it. */
+/* See prepare.h. One mutex guards the queue; the backend's functions are called without holding
+ * it. */
 #include "child/prepare.h"
 
 #include "base/buf.h"
@@ -17,7 +18,7 @@ struct qn_preparer {
     pthread_mutex_t lock;
     pthread_cond_t more;
     struct qn_preparation *queue, **end;
-    uint64_t retries; /* calls of qn_preparer_retry so far */
+    uint64_t retries; /* number of calls of qn_preparer_retry */
     bool quit;
 };
 
@@ -52,7 +53,8 @@ static void unlink_at(struct qn_preparer *r, struct qn_preparation **at)
     p->waiting = false;
 }
 
-/* The next job, the first that is not put aside; NULL: quit. With the lock held. */
+/* Takes the first job that is not put aside, waiting for one if necessary; NULL: quit. Called with
+ * the lock held. */
 static struct qn_preparation *take(struct qn_preparer *r)
 {
     for (;;) {
@@ -84,7 +86,7 @@ static void *prepare(void *arg)
             r->done(r->ctx, p);
         pthread_mutex_lock(&r->lock);
         if (err == QN_EBUSY) {
-            /* Room that came meanwhile is not waited for. */
+            /* If room was freed during the preparation, the job is tried again at once. */
             p->aside = retries == r->retries;
             append(r, p);
         }

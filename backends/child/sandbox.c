@@ -16,11 +16,12 @@
 
 enum { PATH_BYTES_MAX = 4096, ARENA_MAX = 16 * 1024 * 1024 };
 
-/* Killed before the router and before a desktop's programs when memory runs out; -1000 to 1000. */
+/* Range -1000 to 1000; when memory runs out, the kernel kills the child before the router and
+ * before a desktop's programs. */
 static const char oom_score[] = "500";
 
-/* What programs and their libraries read wherever they run, and what says how much memory and how
- * many processors there are. */
+/* Files that programs and their libraries read on any system, and those that give the size of
+ * memory and the number of processors. */
 static const struct qn_confine_path everywhere[] = {
     {"/proc", 0},
     {"/sys", 0},
@@ -39,7 +40,7 @@ static const struct qn_confine_path everywhere[] = {
 enum { EVERYWHERE = sizeof everywhere / sizeof *everywhere };
 
 struct list {
-    struct qn_arena *arena; /* of the names */
+    struct qn_arena *arena; /* memory of the paths */
     struct qn_confine_path *paths;
     size_t n, room;
 };
@@ -53,7 +54,8 @@ static void add(struct list *l, const char *path, unsigned may)
     l->paths[l->n++] = (struct qn_confine_path){qn_arena_strdup(l->arena, path), may};
 }
 
-/* A model of several files is named by its first. */
+/* Adds a model's file; of a model in several files the load message has the first, and all are
+ * added. */
 static void add_model(struct list *l, const char *path)
 {
     char part[PATH_BYTES_MAX];
@@ -68,14 +70,16 @@ static void add_model(struct list *l, const char *path)
         add(l, part, 0);
 }
 
-/* A folder of the server's own data; a rule needs it to be there. */
+/* Adds a folder of the server's own data. It is created, because a sandbox rule needs an existing
+ * folder. */
 static void add_own_folder(struct list *l, const char *folder)
 {
-    qn_mkdirs(folder, 0700, NULL); /* who writes there later says what is wrong */
+    qn_mkdirs(folder, 0700, NULL); /* an error shows up when a file is written there */
     add(l, folder, QN_CONFINE_WRITE);
 }
 
-/* Files are written beside, and renamed: their folder is what counts. */
+/* Adds the folder of a file: files are written to a temporary name and renamed, so the rule must be
+ * for the folder. */
 static void add_folder_of(struct list *l, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -155,7 +159,7 @@ static void yield_memory_first(void)
         close(fd);
     if (n < 0)
         qn_debug("child", "oom_score_adj=unchanged");
-    setrlimit(RLIMIT_CORE, &none); /* a core of tens of gigabytes of weights is of no use */
+    setrlimit(RLIMIT_CORE, &none); /* a core dump would contain tens of gigabytes of weights */
 }
 
 qn_err qn_child_sandbox(const char *type, const struct qn_control *load,

@@ -1,5 +1,5 @@
-/* The loop's thread of a child: control lines on fd 4, POST /run on fd 3, the end of the process.
- */
+/* The loop's thread of a child: control lines on descriptor 4, POST /run on descriptor 3, the end
+ * of the process. */
 #include "child/serve.h"
 
 #include "base/clock.h"
@@ -32,22 +32,23 @@
 #include <unistd.h>
 
 enum {
-    TERM_GRACE_MS = 1500,  /* for a SIGTERM without a stop line; the router kills after 2 s */
-    DRAIN_CHECK_MS = 20,   /* how often a stopping child looks whether its last bytes are sent */
+    TERM_GRACE_MS = 1500, /* for a SIGTERM without a stop line; the router kills after 2 s */
+    /* interval in which a stopping child checks whether its last bytes are sent */
+    DRAIN_CHECK_MS = 20,
     ACCEPT_PAUSE_MS = 100, /* after running out of descriptors */
     ACCEPTS_PER_TURN = 64,
-    JOB_ID_MAX = 63 /* of what the log shows */
+    JOB_ID_MAX = 63 /* bytes of a job's id in the log */
 };
 
-struct reply { /* one POST /run: its body arrives, its answer is on its way, or both */
+struct reply { /* one POST /run, from the first bytes of its body to the last bytes of its reply */
     struct reply *next;
-    char id[JOB_ID_MAX + 1]; /* the router's log has it, too */
+    char id[JOB_ID_MAX + 1]; /* the router logs the same id */
     int64_t began_ms;
     struct child *child;
     struct qn_http *http;
     struct qn_job_body body;
-    struct qn_stream *stream; /* NULL: the job has not been queued */
-    struct qn_run *run;       /* the same */
+    struct qn_stream *stream; /* NULL: the job is not queued yet */
+    struct qn_run *run;       /* NULL: the job is not queued yet */
 };
 
 struct child {
@@ -59,21 +60,21 @@ struct child {
     struct qn_frame_reader control_in;
     struct qn_buf control_out;
     struct qn_http_server *http;
-    struct qn_jobs *jobs; /* NULL before the load line */
+    struct qn_jobs *jobs; /* NULL until the load line */
     struct reply *replies;
     char secret[QN_SECRET_HEX + 1];
-    const char
-        *template_warning; /* the one last sent to the router, lent by the backend; or NULL */
+    /* The warning last sent to the router, borrowed from the backend; or NULL. */
+    const char *template_warning;
     int threads;
     int signal_fd;
-    int peer_fd; /* to ask whose a connection is; -1: the kernel does not say */
+    int peer_fd; /* for queries about a connection's owner; -1: the kernel answers none */
     bool ready;
     bool stopping;
-    bool failed; /* the model could not be loaded: exit 1 when the router knows */
+    bool failed; /* loading failed: exit with 1 after the router has been told */
 };
 
-/* The router is gone or will not wait longer: what is left has no reader, and the compute
- * thread may be deep in a step, so nothing is tidied up. */
+/* Ends the process without freeing anything. Used when the router is gone or its grace period is
+ * over: no client can read the rest, and the compute thread may be in a long step. */
 static _Noreturn void leave_at_once(int status)
 {
     _exit(status);
@@ -135,7 +136,7 @@ static void reply_remove(struct reply *r, const char *how)
     free(r);
 }
 
-/* The rest of a reply that ends is written by the caller, who needs no more of its request. */
+/* Detaches a finished reply from its request; the caller then writes the rest of the reply. */
 static void reply_end(struct reply *r, const char *how)
 {
     qn_http_on_gone(r->http, NULL, NULL);
@@ -148,16 +149,16 @@ static void on_gone(void *ctx)
     reply_remove(ctx, "cancelled");
 }
 
-/* Hands over what the job has said, as long as the client keeps reading, and lets more inputs in
- * where there is room. */
+/* Sends the job's pending output while the client keeps reading, and resumes reading of inputs if
+ * there is room. */
 static void pump(struct reply *r)
 {
     if (!r->run)
-        return; /* its body is still on its way */
+        return; /* the body is incomplete */
     if (!qn_run_inputs_full(r->run))
         qn_http_body_pause(r->http, false);
     if (qn_stream_full(r->stream))
-        return; /* on_drained comes back here */
+        return; /* on_drained calls pump again */
     struct qn_buf bytes;
     qn_buf_init(&bytes, SIZE_MAX / 2);
     bool ended = qn_run_take(r->run, &bytes);
@@ -171,7 +172,8 @@ static void pump(struct reply *r)
     qn_buf_deinit(&bytes);
 }
 
-/* Before a reply's bytes, so that the warning is there when a client has its answer. */
+/* Sends a new warning to the router. Called before a reply's bytes are sent, so that the router has
+ * the warning by the time a client has its reply. */
 static void tell_template_warning(struct child *c)
 {
     const char *warning = c->ready ? qn_jobs_template_warning(c->jobs) : NULL;
@@ -198,15 +200,16 @@ static void pump_all(void *ctx)
     }
 }
 
-/* A stream's callbacks must not call back into it, and a stream may outlive its reply by the bytes
- * that are still to be sent: so the context is the child, and the work is done a turn later. */
+/* A stream's callback must not call functions of the stream, and a stream may outlive its reply
+ * while bytes are unsent. The context is therefore the child, and the work is posted to the next
+ * turn of the loop. */
 static void on_drained(void *ctx)
 {
     struct child *c = ctx;
     qn_loop_post(c->loop, pump_all, c);
 }
 
-/* Every answer but 200 has one ERROR frame as its body. */
+/* Every reply with another status than 200 has one ERROR frame as its body. */
 static void write_refusal(struct qn_buf *body, const struct qn_error *e)
 {
     struct qn_event ev;
@@ -249,13 +252,13 @@ static bool authorised(const struct child *c, const struct qn_http *h)
     return value && qn_str_starts(value, scheme) && qn_secret_eq(value + strlen(scheme), c->secret);
 }
 
-/* Gives the job to the compute thread and begins its reply. */
+/* Queues the job for the compute thread and begins the HTTP reply. */
 static qn_err begin_job(struct reply *r, struct qn_error *e)
 {
     struct child *c = r->child;
     struct qn_arena *arena = r->body.arena;
     snprintf(r->id, sizeof r->id, "%s", r->body.job.id);
-    /* Before the job can do any harm. */
+    /* logged before the job starts, in case it crashes the process */
     qn_info("child", "id=%s job=begun task=%s bytes=%zu", r->id, qn_task_name(r->body.job.task),
             r->body.bytes);
     r->body.arena = NULL;
@@ -265,7 +268,7 @@ static qn_err begin_job(struct reply *r, struct qn_error *e)
     return err;
 }
 
-/* The job cannot be run or, once it runs, not go on: that is the end of its reply. */
+/* Ends the reply with an error, before or after its HTTP headers have been sent. */
 static void fail_reply(struct reply *r, int status, const struct qn_error *e)
 {
     struct qn_http *http = r->http;
@@ -283,8 +286,8 @@ static void fail_reply(struct reply *r, int status, const struct qn_error *e)
     qn_buf_deinit(&body);
 }
 
-/* More of a body (p NULL: its end). Inputs go to the compute thread as they arrive, and no more are
- * read while it has enough of them. */
+/* Receives the next bytes of a body (p NULL: its end). Inputs go to the compute thread as they
+ * arrive; reading pauses while enough of them wait. */
 static void on_body(void *ctx, const char *p, size_t n)
 {
     struct reply *r = ctx;
@@ -368,7 +371,7 @@ static void on_connection(void *ctx, uint32_t events)
         if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (fd < 0)
-            continue; /* a connection that broke before it was taken */
+            continue; /* the client closed the connection before accept4 */
         if (!qn_own_peer_is(c->peer_fd, fd, &addr)) {
             close(fd);
             continue;
@@ -467,7 +470,7 @@ static void on_limit(void *ctx)
     leave_at_once(0);
 }
 
-/* The end of a reply is not announced, so a stopping child looks. */
+/* The HTTP server does not report the end of a reply, so a stopping child polls. */
 static void on_drain_check(void *ctx)
 {
     struct child *c = ctx;
@@ -477,7 +480,7 @@ static void on_drain_check(void *ctx)
 
 static void stop(struct child *c, int64_t grace_ms)
 {
-    if (c->stopping) { /* asked a second time: at once */
+    if (c->stopping) { /* the second request to stop takes effect at once */
         on_limit(c);
         return;
     }
@@ -487,7 +490,7 @@ static void stop(struct child *c, int64_t grace_ms)
     if (c->ready)
         c->drain_timer = qn_timer_start(c->loop, 0, DRAIN_CHECK_MS, on_drain_check, c);
     else if (c->jobs)
-        qn_jobs_give_up_loading(c->jobs); /* on_loaded ends the loop */
+        qn_jobs_give_up_loading(c->jobs); /* on_loaded then stops the loop */
     else
         qn_loop_stop(c->loop);
 }
@@ -531,7 +534,7 @@ static void obey(struct child *c, const struct qn_control *m)
     }
 }
 
-/* One line; false when the router broke the contract. */
+/* Executes one control line; false if the router violated the protocol. */
 static bool obey_line(struct child *c, const struct qn_json *line)
 {
     struct qn_error e = {0};
@@ -576,9 +579,10 @@ static void on_control(void *ctx, uint32_t events)
 
 /* ---- The process ---- */
 
-/* A page of a mapped file cannot be had: the one way in which a model that runs can die of its
- * file. The first thread that sees it says so, then gives the signal its usual meaning; returning
- * repeats the access, here until then and there to the process's end. */
+/* SIGBUS: a page of a mapped file could not be read, which is the only way in which a loaded model
+ * fails because of its file. The first thread to get here prints the message and restores the
+ * default action; on return the access is repeated and ends the process. Other threads that get
+ * here meanwhile repeat their access until then. */
 static void on_bus(int signal_number)
 {
     static const char text[] = "bus error: a model file became shorter or cannot be read any more "
@@ -587,12 +591,13 @@ static void on_bus(int signal_number)
     if (atomic_flag_test_and_set(&said))
         return;
     ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)written; /* a failure cannot be reported here: the signal tells the parent */
+    (void)written; /* a failure cannot be reported here; the parent sees the signal */
     signal(signal_number, SIG_DFL);
 }
 
-/* SIGTERM becomes an event of the loop; a Ctrl-C in the router's terminal is the router's business;
- * a closed socket is an error code. Before any thread starts, so that all inherit it. */
+/* SIGTERM becomes an event of the loop. Ctrl-C in the router's terminal is handled by the router,
+ * so SIGINT is ignored. SIGPIPE is ignored because writes to closed sockets return an error. Call
+ * it before any thread starts, so that all threads inherit the mask. */
 static qn_err take_signals(struct child *c, struct qn_error *e)
 {
     sigset_t set;
@@ -664,7 +669,7 @@ int qn_child_main(int argc, char **argv, const struct qn_backend *backend)
         return 2;
     }
     struct child c = {.backend = backend, .name = argv[2], .signal_fd = -1};
-    c.peer_fd = qn_own_peer_open(); /* before the sandbox, which allows no socket */
+    c.peer_fd = qn_own_peer_open(); /* before the sandbox, which forbids new sockets */
     qn_frame_reader_init(&c.control_in, QN_CONTROL_LINE_MAX);
     qn_buf_init(&c.control_out, QN_CONTROL_LINE_MAX);
     struct qn_error e = {0};

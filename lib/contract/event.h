@@ -67,9 +67,10 @@ struct qn_event {
     const char *call_id;   /* TOOL_CALL, first event: the id that the model itself wrote, or NULL */
     const char *name;      /* TOOL_CALL, first event: the tool; NULL in later ones */
     const char *arguments; /* TOOL_CALL: the next piece of the arguments' JSON; may be empty */
-    const char *logprobs;  /* TEXT, REASONING, SEGMENT, or NULL: JSON array, one object per token of
-                              this text: {"id":5,"token":"text","bytes":[..],"logprob":-0.1 or null
- (first prompt token),  "top":[{"id","token","bytes","logprob"}, ...]} */
+    /* TEXT, REASONING, SEGMENT, or NULL: JSON array with one object per token of this text:
+     * {"id":5,"token":"text","bytes":[..],"logprob":-0.1,"top":[{"id","token","bytes","logprob"},
+     * ...]} where logprob is null for the first token of a prompt. */
+    const char *logprobs;
     enum qn_finish finish; /* DONE */
     const char *stop;      /* DONE: the stop string that ended the text, or NULL */
     const char *tokens; /* DONE, or NULL: JSON array of the tokens of prompt and output, if the job
@@ -83,11 +84,11 @@ struct qn_event {
         double no_speech_prob;    /* probability that the segment has no speech */
         const char *words;        /* JSON array of {"word","start","end"}, seconds; or NULL */
     } segment;
-    const char *format;    /* AUDIO, IMAGE: "mp3", "pcm" (16 bits, little endian), "png", ... */
-    int64_t rate_hz;       /* AUDIO: samples per second */
-    int64_t bytes;         /* AUDIO, IMAGE, VECTORS, SCORES: length of data */
-    const char *data;      /* AUDIO, IMAGE: bytes of the file; VECTORS, SCORES: 32-bit little-endian
-                              floats, input after input; not aligned. Borrowed until the next event */
+    const char *format; /* AUDIO, IMAGE: "mp3", "pcm" (16 bits, little endian), "png", ... */
+    int64_t rate_hz;    /* AUDIO: samples per second */
+    int64_t bytes;      /* AUDIO, IMAGE, VECTORS, SCORES: length of data */
+    const char *data;   /* AUDIO, IMAGE: bytes of the file; VECTORS, SCORES: unaligned little-endian
+                           32-bit floats, input after input. Borrowed until the next event */
     int64_t done, total;   /* PROGRESS */
     int64_t reused;        /* PROGRESS of a prompt: tokens of done that were in the cache */
     struct {               /* USAGE */
