@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whole numbers up to here are exact. */
+/* Integers up to here are exact as double. */
 #define WHOLE_MAX 9007199254740992.0
 
 enum { NUMBER_MAX = 32, NAME_MAX_BYTES = 128 };
 
-/* Backslash and line feed are escaped everywhere, the quote in label values only. */
+/* Escapes backslash and line feed everywhere, and the double quote in label values. */
 static void write_escaped(struct qn_buf *out, const char *s, bool quoted)
 {
     for (;; s++) {
@@ -58,9 +58,10 @@ void qn_expose(struct qn_buf *out, const char *name, const struct qn_labels *lab
     qn_buf_char(out, ' ');
     struct qn_jw w = qn_jw_to(out);
     if (fabs(value) < WHOLE_MAX && value == floor(value))
-        qn_jw_i64(&w, (int64_t)value); /* most are counts, which are written faster so */
+        /* most values are counts, and integers are faster to write */
+        qn_jw_i64(&w, (int64_t)value);
     else
-        qn_jw_f64(&w, value); /* the shortest number that reads back equal */
+        qn_jw_f64(&w, value); /* the shortest text that parses to the same number */
     qn_buf_char(out, '\n');
 }
 

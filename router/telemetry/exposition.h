@@ -1,6 +1,6 @@
 /* Writes metrics in Prometheus' text format, version 0.0.4: families with their HELP and TYPE
- * lines, samples with escaped labels, histograms with cumulative buckets. Pure; errors are the
- * buffer's overflow flag. Source: prometheus.io/docs/instrumenting/exposition_formats. */
+ * lines, samples with escaped labels, histograms with cumulative buckets. Pure; the only error is
+ * the buffer's overflow flag. Source: prometheus.io/docs/instrumenting/exposition_formats. */
 #ifndef QN_TELEMETRY_EXPOSITION_H
 #define QN_TELEMETRY_EXPOSITION_H
 
@@ -12,7 +12,7 @@
 enum { QN_EXPOSITION_LABELS_MAX = 6 };
 
 struct qn_label {
-    const char *name, *value; /* value NULL or "": as if there were no such label */
+    const char *name, *value; /* a label whose value is NULL or "" is omitted */
 };
 
 struct qn_labels {
@@ -20,15 +20,15 @@ struct qn_labels {
     struct qn_label v[QN_EXPOSITION_LABELS_MAX];
 };
 
-/* Begins a family: once for each name, before its samples, which follow without any other's in
- * between. type: "counter", "gauge", "histogram". */
+/* Begins a family: called once for each name, before its samples. The samples of a family must
+ * follow without samples of another one in between. type: "counter", "gauge", "histogram". */
 void qn_expose_family(struct qn_buf *out, const char *name, const char *type, const char *help);
 
-/* One sample. labels MAY be NULL. A value that is not finite is left out. */
+/* Writes one sample. labels MAY be NULL. A value that is not finite is omitted. */
 void qn_expose(struct qn_buf *out, const char *name, const struct qn_labels *labels, double value);
 
-/* A histogram's samples: _bucket for every bound and +Inf, _sum, _count. labels MAY be NULL and
- * must leave room for one. */
+/* Writes a histogram's samples: _bucket for every bound and +Inf, _sum, _count. labels MAY be NULL;
+ * otherwise there must be room in it for one more label. */
 void qn_expose_histogram(struct qn_buf *out, const char *name, const struct qn_labels *labels,
                          const struct qn_histogram *h, const struct qn_bounds *b);
 

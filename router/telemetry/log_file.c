@@ -17,7 +17,7 @@ struct qn_log_file {
     char *path, *previous;
     int64_t limit;
     _Atomic int64_t size;
-    atomic_flag rotating; /* by one thread at a time; the others go on writing */
+    atomic_flag rotating; /* set by the one thread that rotates; other threads go on writing */
 };
 
 static bool goes_to(int fd, const struct stat *file)
@@ -52,8 +52,8 @@ void qn_log_file_free(struct qn_log_file *f)
     free(f);
 }
 
-/* Returns what failed, or NULL. The order matters: descriptors move to the new file last, so that
- * they lead to a file with a name at every moment. */
+/* Returns the name of the call that failed, or NULL. Descriptors are redirected to the new file
+ * last, so that at every moment they refer to a file that has a name. */
 static const char *rotate(struct qn_log_file *f)
 {
     struct stat old;
@@ -78,10 +78,11 @@ void qn_log_file_add(struct qn_log_file *f, size_t bytes)
         return;
     const char *failed = NULL;
     int why = 0;
-    if (atomic_load(&f->size) > f->limit) { /* another thread may just have done it */
+    if (atomic_load(&f->size) > f->limit) { /* another thread may have rotated meanwhile */
         failed = rotate(f);
         why = errno;
-        atomic_store(&f->size, (int64_t)bytes); /* after a failure: again when as much has come */
+        /* so after a failure the next attempt comes after another f->limit bytes */
+        atomic_store(&f->size, (int64_t)bytes);
     }
     atomic_flag_clear(&f->rotating);
     if (failed)

@@ -1,5 +1,5 @@
-/* The log ring, see logs.h. Log lines come from every thread; the ring is the queue between them
- * and the loop, hence the lock. */
+/* The log ring, see logs.h. All threads add log lines and the loop thread reads them, so a lock
+ * guards the ring. */
 #include "telemetry/logs.h"
 
 #include "answers/hide_paths.h"
@@ -15,27 +15,27 @@
 struct entry {
     int64_t seq;
     enum qn_log_level level;
-    char *tag, *line, *owner; /* one piece of memory, the tag first */
+    char *tag, *line, *owner; /* one allocation that begins at tag */
 };
 
-/* A request that runs or has run. */
+/* A request that runs or has run, and its owner. */
 struct request {
-    uint64_t id; /* the first digits of its id; 0: none */
+    uint64_t id; /* the first 16 digits of its id; 0: none */
     char owner[QN_LOGS_OWNER_MAX + 1];
 };
 
 struct qn_logs {
     pthread_mutex_t lock;
-    int64_t last; /* number of the newest line; it is at (last - 1) % QN_LOGS_LINES */
+    int64_t last; /* number of the newest line, which is at (last - 1) % QN_LOGS_LINES */
     struct entry ring[QN_LOGS_LINES];
-    size_t n_requests; /* ever; the newest is at (n_requests - 1) % QN_LOGS_REQUESTS */
+    size_t n_requests; /* total ever added; the newest is at (n_requests - 1) % QN_LOGS_REQUESTS */
     struct request requests[QN_LOGS_REQUESTS];
     char id[QN_LOGS_ID_DIGITS + 1];
-    struct qn_loop *loop;               /* NULL: nobody follows */
-    bool told;                          /* the loop has been told of more, and has not told all */
-    bool more;                          /* since the followers began to be told */
-    struct qn_logs_follower *followers; /* the loop's */
-    struct qn_logs_follower *turn;      /* the next one to be told; NULL: all have been */
+    struct qn_loop *loop; /* NULL: no follower */
+    bool told;            /* `tell` is posted to the loop, or has followers left to notify */
+    bool more;            /* a line was added since `tell` began with the first follower */
+    struct qn_logs_follower *followers; /* used by the loop thread only */
+    struct qn_logs_follower *turn; /* next follower that `tell` notifies; NULL: all are notified */
 };
 
 struct qn_logs *qn_logs_new(void)
@@ -61,7 +61,8 @@ const char *qn_logs_id(const struct qn_logs *l)
     return l->id;
 }
 
-/* On the loop: tells followers, of whom any may leave meanwhile, for as long as a turn may take. */
+/* On the loop thread: notifies followers for at most QN_LOGS_TURN_MS. A follower may be removed
+ * during this. */
 static void tell(void *ctx)
 {
     struct qn_logs *l = ctx;
@@ -84,7 +85,7 @@ static void tell(void *ctx)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Under the lock. */
+/* Called with the lock held. */
 static void wake(struct qn_logs *l)
 {
     l->more = true;
@@ -94,7 +95,7 @@ static void wake(struct qn_logs *l)
     qn_loop_post(l->loop, tell, l);
 }
 
-/* The first digits of a request's id as a number; 0: it has not so many. */
+/* The first 16 hexadecimal digits of a request's id as a number; 0: the id is shorter. */
 static uint64_t number_of(const char *id)
 {
     enum { DIGITS = 16 };
@@ -117,11 +118,12 @@ void qn_logs_own(struct qn_logs *l, const char *id, const char *owner)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Under the lock. The request's id is the first word behind the line's "TIME LEVEL TAG ", or behind
- * the word "child" of a model's process: what stands further on may be a client's text. */
+/* Returns the owner of the request that a line is about; called with the lock held. Its id is the
+ * first word after "TIME LEVEL TAG ", or after the word "child" in lines of a model's process.
+ * Later words are not trusted, as they may be a client's text. */
 static const char *owner_of(const struct qn_logs *l, const char *tag, const char *line)
 {
-    for (int words = 0; words < 2; words++) /* the time and the level */
+    for (int words = 0; words < 2; words++) /* skips the time and the level */
         line += strcspn(line, " ") + (strchr(line, ' ') != NULL);
     size_t n = strnlen(tag, QN_LOG_TAG_MAX);
     if (strncmp(line, tag, n) != 0 || line[n] != ' ')
@@ -212,7 +214,7 @@ struct qn_logs_range qn_logs_range(struct qn_logs *l)
     return r;
 }
 
-/* True when the line has the word model=NAME, or model="NAME" where the name needs quotes. */
+/* Whether the line has the word model=NAME, or model="NAME" if the name needs quotes. */
 static bool names_model(const char *line, const char *model)
 {
     static const char word[] = " model=";
@@ -232,7 +234,7 @@ bool qn_logs_wanted(const struct qn_logs_filter *f, const struct qn_logs_entry *
         return true;
     if (entry->level > f->most || (f->owner && !qn_str_eq(f->owner, entry->owner)))
         return false;
-    const char *slash = strchr(entry->tag, '/'); /* "llm/NAME": a child's */
+    const char *slash = strchr(entry->tag, '/'); /* "llm/NAME" is the tag of a child's lines */
     bool any = true;
     for (size_t i = 0; i < 2; i++) {
         if (!f->models[i])

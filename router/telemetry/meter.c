@@ -23,7 +23,7 @@ void qn_meter_begin(struct qn_meter *m, struct qn_metrics *metrics, struct qn_st
         m->client->requests++;
 }
 
-/* The whole has this request already. */
+/* The server's totals have counted this request already, so only the model's numbers get it. */
 void qn_meter_model(struct qn_meter *m, const char *name)
 {
     m->series = qn_metrics_model(m->metrics, name);
@@ -39,7 +39,7 @@ static double seconds(int64_t from_us, int64_t to_us)
 void qn_meter_granted(struct qn_meter *m)
 {
     if (m->granted_us)
-        return; /* begun anew */
+        return; /* the request began again after a crash; its model is counted already */
     m->granted_us = qn_now_us();
     qn_series_observe(m->series, QN_H_QUEUE_WAIT, seconds(m->began_us, m->granted_us));
 }
@@ -63,8 +63,8 @@ static void keep_time(struct qn_meter *m, double s)
     m->times_s[m->n_times++] = (float)s;
 }
 
-/* Choices of one request are generated side by side, so only the first one tells how long a piece
- * takes. */
+/* Counts a piece of output. The choices of a request are generated in parallel, so the time between
+ * pieces is taken from the first choice only. */
 static void take_piece(struct qn_meter *m, bool first_choice)
 {
     qn_series_add(m->series, QN_M_STREAM_CHUNKS, 1);
@@ -72,7 +72,8 @@ static void take_piece(struct qn_meter *m, bool first_choice)
         return;
     int64_t now = qn_now_us();
     if (!m->last_us) {
-        if (!m->first_us) /* else it began anew: a request counts once */
+        if (!m->first_us) /* otherwise the request began again, and its first token is counted
+                             already */
             qn_series_observe(m->series, QN_H_FIRST_TOKEN, seconds(m->began_us, now));
         m->first_us = now;
     } else {
@@ -105,7 +106,8 @@ void qn_meter_event(struct qn_meter *m, size_t job, const struct qn_event *ev)
     }
 }
 
-/* What the requests that only load or unload a model took does not replace what an answer took. */
+/* Stores the request as the last one. Not called for requests that only load or unload a model, so
+ * these do not replace the figures of an inference. */
 static void keep_last(struct qn_meter *m, double first)
 {
     if (m->series)

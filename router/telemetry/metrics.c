@@ -11,7 +11,7 @@ static const char other[] = "other";
 
 struct qn_metrics {
     struct qn_series whole;
-    struct qn_series *models[QN_METRIC_MODELS_MAX + 1]; /* the last one: all others */
+    struct qn_series *models[QN_METRIC_MODELS_MAX + 1]; /* the last entry is "other" */
     size_t n_models;
     struct qn_client_series clients[QN_METRIC_CLIENTS_MAX + 1];
     size_t n_clients;

@@ -1,4 +1,4 @@
-/* sd_notify's protocol without its library, see notify.h. */
+/* sd_notify's protocol, implemented without libsystemd; see notify.h. */
 #include "telemetry/notify.h"
 
 #include "base/buf.h"
@@ -19,12 +19,12 @@ enum { MESSAGE_MAX = 1024, WATCHDOG_LEAST_MS = 10 };
 
 struct qn_notify {
     int fd;
-    int64_t watchdog_ms; /* between two signs of life; 0: none are wanted */
+    int64_t watchdog_ms; /* interval of keep-alive messages; 0: none are wanted */
     struct qn_timer *watchdog;
 };
 
-/* Half the period, so that one late sign does no harm. The period is for the process that
- * WATCHDOG_PID names, if it names one. */
+/* Half the period, so that one late message does no harm. If WATCHDOG_PID names a process, the
+ * period applies to that process only. */
 static int64_t watchdog_ms(const char *const *env)
 {
     const char *period = qn_env_get(env, "WATCHDOG_USEC"), *whose = qn_env_get(env, "WATCHDOG_PID");
@@ -36,7 +36,7 @@ static int64_t watchdog_ms(const char *const *env)
     return us / 2000 > WATCHDOG_LEAST_MS ? us / 2000 : WATCHDOG_LEAST_MS;
 }
 
-/* A path, or "@name" in the abstract namespace. -1 with errno. */
+/* Connects to a path, or to "@name" in the abstract namespace. -1 with errno. */
 static int connect_to(const char *address)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -84,7 +84,8 @@ void qn_notify_free(struct qn_notify *n)
     free(n);
 }
 
-/* A manager that does not read is no reason to wait or to fail. */
+/* Sends without blocking and ignores errors: the server must not wait for or fail because of the
+ * manager. */
 static void say(struct qn_notify *n, const char *message)
 {
     if (send(n->fd, message, strlen(message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -107,7 +108,7 @@ void qn_notify_ready(struct qn_notify *n, struct qn_loop *l, const char *status)
         n->watchdog = qn_timer_start(l, n->watchdog_ms, n->watchdog_ms, sign_of_life, n);
 }
 
-/* The time tells the manager which of two reloads a READY ends. */
+/* The timestamp lets the manager match a READY to its reload. */
 void qn_notify_reloading(struct qn_notify *n)
 {
     char text[MESSAGE_MAX];

@@ -12,7 +12,8 @@ enum { CGROUPS_MAX = 64 * 1024 };
 
 static const char ending[] = ".service";
 
-/* The path of systemd's own hierarchy: version 2 is "0::PATH", version 1 "N:name=systemd:PATH". */
+/* Finds the path in systemd's own hierarchy: with version 2 "0::PATH", with version 1
+ * "N:name=systemd:PATH". */
 static const char *own_path(const char *cgroups, size_t *n)
 {
     static const char v1[] = ":name=systemd:";
@@ -31,8 +32,8 @@ static const char *own_path(const char *cgroups, size_t *n)
     return path;
 }
 
-/* A part of the path that ends in ".service" is a unit: the last one is the process's, unless it is
- * the manager of the user itself. */
+/* A component of the path that ends in ".service" is a unit. The last one is the process's unit,
+ * unless it is the user's service manager itself. */
 static void take_path(const char *path, size_t n, struct qn_service_unit *out)
 {
     for (size_t at = 0; at < n;) {

@@ -1,5 +1,5 @@
-/* The figures of the last request that was answered: what GET stats tells. Sums since the start
- * are in metrics.h. Loop thread only. */
+/* The figures of the last completed request, as GET stats reports them. Totals since the start are
+ * in metrics.h. Loop thread only. */
 #ifndef QN_TELEMETRY_STATS_H
 #define QN_TELEMETRY_STATS_H
 
@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QN_STATS_TIMES_MAX = 16384 }; /* of a longer answer the first ones are kept */
+enum { QN_STATS_TIMES_MAX = 16384 }; /* of a longer output the first ones are kept */
 
 struct qn_stats {
-    double first_s;   /* from the request's arrival to its first piece of text; 0: none came */
-    double output_ms; /* generating */
+    double first_s;   /* from the request's arrival to its first piece of text; 0: no text */
+    double output_ms; /* time spent generating */
     int64_t prompt, cached, output; /* tokens */
-    char owner[QN_OWNER_MAX + 1];   /* whose request it was */
-    float *times_s;                 /* between two pieces of text of its first choice; owned */
+    char owner[QN_OWNER_MAX + 1];   /* the request's owner */
+    float *times_s;                 /* times between pieces of text of the first choice; owned */
     size_t n_times;
 };
 

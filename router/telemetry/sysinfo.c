@@ -7,7 +7,7 @@
 
 enum { CPU_PAUSE_MS = 200, CARDS_MAX = 8, PROCESS_DEPTH_MAX = 3, CHILDREN_MAX = 64 };
 
-/* The line "NAME: n kB" of /proc/meminfo in bytes; -1: it is not there. */
+/* Value of the line "NAME: n kB" of /proc/meminfo in bytes; -1: no such line. */
 static int64_t meminfo(const char *name)
 {
     FILE *f = fopen("/proc/meminfo", "re");
@@ -97,7 +97,7 @@ double qn_cpu_percent(struct qn_cpu_meter *m, int64_t now_ms)
     return m->percent;
 }
 
-/* Of sysfs: a file that holds one number; -1: there is none. */
+/* Reads a sysfs file of a graphics card that has one number; -1: no such file. */
 static int64_t card_number(int card, const char *name)
 {
     char path[96];
