@@ -16,7 +16,7 @@
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 enum { FOR_OTHERS = 077 };
 
-/* Files by which a data folder is known, and what a fresh file system brings along. */
+/* Files by which a data folder is recognised, and entries that a fresh file system has. */
 static const char *const ours[] = {"catalog.db", "quinced.lock", "config.json", "server.log",
                                    "history"};
 static const char *const nothing[] = {".", "..", "lost+found"};
@@ -29,7 +29,7 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
     return false;
 }
 
-/* Nothing is in it, or what a server has made. Takes fd. */
+/* Whether the folder is empty or a server's data folder. Closes fd. */
 static bool is_ours(int fd)
 {
     bool empty = true, known = false;
@@ -46,7 +46,8 @@ static bool is_ours(int fd)
     return empty || known;
 }
 
-/* Modes of folders that hold other things, /tmp or a home for example, are not ours to change. */
+/* Sets the folder's mode to 0700 if it belongs to this user and is empty or a data folder. The
+ * modes of folders with other content, such as /tmp or a home folder, must not be changed. */
 static qn_err close_to_others(const char *dir, struct qn_error *e)
 {
     struct stat st;
@@ -77,7 +78,7 @@ static qn_err close_to_others(const char *dir, struct qn_error *e)
     return err;
 }
 
-/* O_NONBLOCK: a named pipe in its place must not hold us up. */
+/* O_NONBLOCK: opening must not block if the path is a named pipe. */
 static qn_err lock(const char *dir, int *fd, struct qn_error *e)
 {
     struct stat st;

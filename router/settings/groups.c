@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row's name without what users may leave out. */
+/* A model's name without the prefix that members of groups may omit. */
 static const char *bare(const char *model)
 {
     static const char *const prefixes[] = {"user.", "extra."};
@@ -34,7 +34,7 @@ const struct qn_group *qn_groups_of(const struct qn_groups *g, const char *model
     return NULL;
 }
 
-/* Does a's being exclusive keep b out? */
+/* Whether a is exclusive and thereby excludes models of b from memory. */
 static bool keeps_out(const struct qn_group *a, const struct qn_group *b)
 {
     return a && a->exclusive && !(b && b->persistent);

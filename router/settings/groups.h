@@ -1,14 +1,14 @@
-/* Groups of models, as config.json's "groups" has them: who may be in memory beside whom. Pure.
+/* Groups of models, from "groups" in config.json: which models may be in memory side by side. Pure.
  *
  *   {"coding": {"members": ["qwen3-8b", "user.big"], "swap": true, "exclusive": true},
  *    "always": {"members": ["embedder"], "swap": false, "exclusive": false, "persistent": true}}
  *
- * - swap (default true): one member at a time; false: any number beside each other.
- * - exclusive (default true): a member and a model that is not of the group are never loaded at
- *   once, unless the other's group is persistent.
- * - persistent (default false): what is not of the group never makes a member leave.
+ *   - swap (default true): at most one member at a time; false: any number side by side.
+ *   - exclusive (default true): a member and a model outside the group are never loaded at the
+ *     same time, unless the other model's group is persistent.
+ *   - persistent (default false): a model outside the group never causes a member to be unloaded.
  *
- * A group's members obey it instead of the limit of their kind. */
+ * The rules of its group replace the limit of a member's kind. */
 #ifndef QN_SETTINGS_GROUPS_H
 #define QN_SETTINGS_GROUPS_H
 
@@ -31,16 +31,16 @@ struct qn_groups {
     size_t n;
 };
 
-/* text: the JSON object, or "" for none. QN_EINVAL names the member that is wrong; a model may be
- * in one group only. Freed by the caller, also after an error. */
+/* text: the JSON object, or "" for no groups. QN_EINVAL names the faulty member; a model may be in
+ * one group only. The caller frees *out, also after an error. */
 qn_err qn_groups_parse(const char *text, struct qn_groups *out, struct qn_error *e);
 void qn_groups_free(struct qn_groups *g);
 
-/* The group of a catalog row's name, or NULL. A member may leave out "user." or "extra.", and case
- * does not matter. */
+/* Returns the group of a model with this catalog name, or NULL. Members may omit "user." or
+ * "extra."; case does not matter. */
 const struct qn_group *qn_groups_of(const struct qn_groups *g, const char *model);
 
-/* May a model of group a be in memory beside one of group b? NULL: of none. */
+/* Whether a model of group a may be in memory together with one of group b. NULL: no group. */
 bool qn_groups_coexist(const struct qn_group *a, const struct qn_group *b);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first name of a kind is the one that is shown. */
+/* The first name of each kind is the one that is written. */
 static const struct {
     const char *name;
     enum qn_kind kind;
@@ -20,7 +20,7 @@ static const struct {
     {"reranking", QN_KIND_RERANKING},
     {"rerank", QN_KIND_RERANKING},
     {"transcription", QN_KIND_TRANSCRIPTION},
-    {"audio", QN_KIND_TRANSCRIPTION}, /* Lemonade's name until its version 10 */
+    {"audio", QN_KIND_TRANSCRIPTION}, /* Lemonade's name until version 10 */
     {"asr", QN_KIND_TRANSCRIPTION},
     {"image", QN_KIND_IMAGE},
     {"tts", QN_KIND_TTS},

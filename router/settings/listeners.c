@@ -31,7 +31,8 @@ static qn_err add(struct qn_listeners *out, const char *host, size_t host_len, i
     return QN_OK;
 }
 
-/* "ADDRESS:PORT=PROFILE", "PORT=PROFILE" or "PORT", whose profile is that of further ports. */
+/* Parses "ADDRESS:PORT=PROFILE", "PORT=PROFILE" or "PORT". Without a profile it is the one for
+ * additional ports. */
 static qn_err read_one(const char *s, size_t n, const char *host, struct qn_listeners *out,
                        struct qn_error *e)
 {

@@ -1,5 +1,5 @@
-/* Where the server listens besides its main port, and which profile each place has: the settings
- * `listen` and `ollama-port`, read. Pure. */
+/* The addresses on which the server listens besides its main port, each with a profile: parses the
+ * settings `listen` and `ollama-port`. Pure. */
 #ifndef QN_SETTINGS_LISTENERS_H
 #define QN_SETTINGS_LISTENERS_H
 
@@ -17,8 +17,8 @@ struct qn_listener {
     char host[QN_LISTENER_HOST_MAX + 1];
     int port;
     const struct qn_profile *profile;
-    bool optional;       /* when the port is taken the server does without it */
-    const char *setting; /* that asks for it */
+    bool optional;       /* if the port is taken, the server starts without it */
+    const char *setting; /* name of the setting that asks for this listener */
 };
 
 struct qn_listeners {
@@ -26,17 +26,17 @@ struct qn_listeners {
     size_t n;
 };
 
-/* Appends what a text says: "[ADDRESS:]PORT=PROFILE" and more of them after commas, where an IPv6
- * address stands in brackets. host: for those that name none. QN_EINVAL (param "listen"). */
+/* Appends the listeners of a text: items "[ADDRESS:]PORT=PROFILE", separated by commas; IPv6
+ * addresses are in brackets. host: address of items without one. QN_EINVAL (param "listen"). */
 qn_err qn_listeners_read(const char *text, const char *host, struct qn_listeners *out,
                          struct qn_error *e);
 
-/* Appends Ollama's port: "auto" (where it is free), "off", or a number. QN_EINVAL (param
- * "ollama-port"). */
+/* Appends the listener for Ollama's port: "auto" (if the port is free), "off", or a number.
+ * QN_EINVAL (param "ollama-port"). */
 qn_err qn_listeners_ollama(const char *text, const char *host, struct qn_listeners *out,
                            struct qn_error *e);
 
-/* Writes config.json's form, an array of {"bind","port","profile"}, as such a text. */
+/* Converts the form of config.json, an array of {"bind","port","profile"}, to such a text. */
 qn_err qn_listeners_text(const struct qn_jref *list, struct qn_buf *out, struct qn_error *e);
 
 #endif

@@ -1,7 +1,7 @@
-/* See live.h. A change is planned and written by a worker: between reading config.json and writing
- * it no time passes in which somebody could edit it unseen, however long the workers are busy. What
- * the plan reads (the layers, the request layer) changes only when a change is over, and one is
- * under way at a time. */
+/* See live.h. A worker plans and writes each change in one step: it reads config.json and writes it
+ * immediately afterwards, so that edits by the user in between are not lost even if the workers are
+ * busy. What the plan reads (the layers, the request layer) is modified only when a change ends,
+ * and one change runs at a time. */
 #include "settings/live.h"
 
 #include "base/log.h"
@@ -16,20 +16,20 @@ enum { REQUEST_MAX = 64 * 1024 };
 struct qn_live {
     struct qn_live_config config;
     struct qn_settings wanted;
-    struct qn_buf request;        /* a JSON object: what holds until the server stops */
-    struct change *first, **last; /* the first is under way */
+    struct qn_buf request;        /* a JSON object: settings that apply until the server stops */
+    struct change *first, **last; /* queue of changes; the first is running */
     bool draining, stopped;
 };
 
-/* One change, asked for and not done yet. */
+/* A change of settings that was requested and has not ended. */
 struct change {
     struct qn_live *live;
     struct change *next;
-    struct qn_json *asked; /* an object; NULL: everything is read again */
+    struct qn_json *asked; /* a JSON object; NULL: all settings are read again */
     bool keep;
-    void *looked;          /* config.look's */
-    struct qn_buf text;    /* keep: the new config.json */
-    struct qn_buf request; /* the new request layer */
+    void *looked;          /* result of config.look */
+    struct qn_buf text;    /* if keep: the new text of config.json */
+    struct qn_buf request; /* the new text of the request layer */
     char *path;            /* of config.json */
     struct qn_settings fresh;
     bool have_fresh;
@@ -123,7 +123,7 @@ bool qn_live_waits(const struct qn_live *l, size_t i)
     return !qn_setting_same(l->config.running, &l->wanted, i);
 }
 
-/* Takes fresh over: its LIVE settings run from now on. */
+/* Makes fresh the wanted settings and puts its LIVE settings into effect. */
 static void adopt(struct qn_live *l, struct qn_settings *fresh)
 {
     struct qn_setting about;
@@ -140,7 +140,7 @@ static void adopt(struct qn_live *l, struct qn_settings *fresh)
     l->wanted = *fresh;
 }
 
-/* Appends "key": and what stands for the value. */
+/* Appends "key": to out, and a comma before it where needed. */
 static void put_key(struct qn_buf *out, const char *key, bool *first)
 {
     qn_buf_str(out, *first ? "\n  " : ",\n  ");
@@ -196,7 +196,7 @@ qn_err qn_live_merge(const char *old, const struct qn_jref *changes, const struc
     return out->overflow ? qn_fail(e, QN_ELIMIT, "config.json would be too long") : QN_OK;
 }
 
-/* Every name a setting's, none twice, none that no request may change. */
+/* Checks that every name is a setting, is given once, and may be changed by a request. */
 static qn_err check_names(const struct qn_jref *changes, struct qn_error *e)
 {
     bool seen[QN_SETTINGS_MAX] = {false};
@@ -220,8 +220,8 @@ static qn_err check_names(const struct qn_jref *changes, struct qn_error *e)
     return QN_OK;
 }
 
-/* What is asked for, as config.json and the request layer will have it. What is kept holds from now
- * on: until the server stops, too. */
+/* Computes the new texts of config.json (if keep) and of the request layer. A kept change also
+ * takes effect now, so it replaces the setting in the request layer. */
 static qn_err write_layers(struct change *c, struct qn_error *e)
 {
     struct qn_live *l = c->live;
@@ -243,7 +243,8 @@ static qn_err write_layers(struct change *c, struct qn_error *e)
     return err;
 }
 
-/* What is written must not stop the server's next start, whose flags nobody knows. */
+/* Checks that the server could start with the new config.json, without flags, as those of the next
+ * start are unknown. */
 static qn_err check_start(struct change *c, struct qn_error *e)
 {
     const struct qn_live_config *config = &c->live->config;
@@ -257,7 +258,7 @@ static qn_err check_start(struct change *c, struct qn_error *e)
     return err;
 }
 
-/* What would be if it were done. */
+/* Computes the new layers and settings, and checks them, without changing anything. */
 static qn_err plan(struct change *c, struct qn_error *e)
 {
     const struct qn_buf *request = &c->live->request;
@@ -278,7 +279,7 @@ static qn_err plan(struct change *c, struct qn_error *e)
     return err;
 }
 
-/* On a worker. */
+/* Runs on a worker. */
 static void carry_out(void *ctx)
 {
     struct change *c = ctx;
@@ -288,7 +289,7 @@ static void carry_out(void *ctx)
 
 static void begin_first(struct qn_live *l);
 
-/* What has been written is true, whether or not the server is about to stop. */
+/* Adopts the settings even if the server is stopping, as they have been written. */
 static void carried_out(void *ctx)
 {
     struct change *c = ctx;
@@ -352,7 +353,8 @@ void qn_live_set(struct qn_live *l, const struct qn_jref *changes, bool keep, qn
     struct qn_buf copy;
     c->keep = keep;
     char *path = qn_path_join(l->config.running->data_dir, "config.json");
-    c->path = qn_path_absolute(path, NULL); /* a link stays one */
+    /* resolves a symbolic link, so that its target is replaced and the link stays */
+    c->path = qn_path_absolute(path, NULL);
     if (c->path)
         free(path);
     else

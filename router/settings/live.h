@@ -1,9 +1,10 @@
-/* Settings that change while the server runs: on SIGHUP config.json is read again, and requests
- * change single settings, for good or until the server stops. Those marked LIVE take effect at
- * once, others at the next start; nothing changes unless all that is asked for is right.
+/* Settings that change while the server runs. On SIGHUP config.json is read again; requests change
+ * single settings, permanently or until the server stops. Settings marked LIVE take effect at once,
+ * others at the next start. A change is made completely or, if any part of it is invalid, not at
+ * all.
  *
- * Changes are made one after the other, in the order in which they were asked for, whoever asked:
- * each begins with what the one before has left. Loop thread. */
+ * Changes are made one after the other in the order in which they were requested, each on top of
+ * the result of the previous one. Loop thread. */
 #ifndef QN_SETTINGS_LIVE_H
 #define QN_SETTINGS_LIVE_H
 
@@ -16,53 +17,55 @@
 
 struct qn_live_config {
     struct qn_loop *loop;
-    struct qn_settings
-        *running; /* of the server; borrowed. Strings of LIVE settings are replaced */
-    struct qn_settings_layers layers; /* where they came from; file and request are not used */
-    /* MAY, both or none. Before changes are written: what must be known of the running server, in
-     * memory that free() takes; then, on a worker, whether a server could start with settings of
-     * which `changes` names those that change. */
+    /* The server's settings, borrowed. The strings of LIVE settings are replaced. */
+    struct qn_settings *running;
+    /* the layers of the start; their file and request are not used */
+    struct qn_settings_layers layers;
+    /* MAY, both or none. look is called before a change is written and returns what must be known
+     * of the running server, in memory for free(). can_start then checks on a worker whether a
+     * server could start with these settings, of which `changes` names those that change. */
     void *(*look)(void *ctx);
     qn_err (*can_start)(const void *looked, const struct qn_settings *s,
                         const struct qn_jref *changes, struct qn_error *e);
-    void (*apply)(void *ctx); /* MUST. Hands the running settings on to whom they concern */
+    void (*apply)(void *ctx); /* MUST. Puts the running settings into effect */
     void *ctx;
 };
 
 struct qn_live;
 struct qn_live *qn_live_new(const struct qn_live_config *config);
 
-/* The server stops: what is asked for from now on is refused. What was asked for before is done
- * while the loop runs. */
+/* Refuses further changes, as the server stops. Changes requested before are still made while the
+ * loop runs. */
 void qn_live_drain(struct qn_live *l);
-bool qn_live_busy(const struct qn_live *l); /* something is not done yet */
-/* Before the loop goes: what is not being written is refused (QN_EBUSY); what is, is finished while
- * the loop is freed. NULL allowed. */
+bool qn_live_busy(const struct qn_live *l); /* a change has not ended */
+/* Call it before the loop is freed. Changes that are not yet being written are refused (QN_EBUSY);
+ * one that is being written ends while the loop is freed. NULL allowed. */
 void qn_live_stop(struct qn_live *l);
-void qn_live_free(struct qn_live *l); /* after the loop has gone; NULL allowed */
+void qn_live_free(struct qn_live *l); /* after the loop has been freed; NULL allowed */
 
-/* Called once for each change, and not from within the call that asked for it: with NULL the
- * settings have changed, with an error all is as it was. */
+/* Called once for each change, never from within the function that requested it. NULL: the settings
+ * have changed. Otherwise nothing has changed. */
 typedef void (*qn_live_done)(void *ctx, const struct qn_error *e);
 
-/* Reads everything again. */
+/* Reads all layers again. */
 void qn_live_reload(struct qn_live *l, qn_live_done done, void *ctx);
 
-/* Sets what a JSON object says, names as in config.json; null takes a setting back to what it is
- * without it. keep: writes it into config.json. QN_EINVAL names what no request may change. */
+/* Sets the settings named in a JSON object, with names as in config.json; null resets a setting to
+ * its value without this layer. keep: writes the change to config.json. QN_EINVAL names a setting
+ * that requests may not change. */
 void qn_live_set(struct qn_live *l, const struct qn_jref *changes, bool keep, qn_live_done done,
                  void *ctx);
 
-/* The settings as they will be after the next start, and what of them is not so yet. */
+/* The settings that the next start will have, and which of them are not yet in effect. */
 const struct qn_settings *qn_live_wanted(const struct qn_live *l);
-bool qn_live_waits(const struct qn_live *l, size_t i); /* for the next start */
+bool qn_live_waits(const struct qn_live *l, size_t i); /* takes effect at the next start */
 
-/* Whether an object of changes names a setting, however it spells it. */
+/* Whether an object of changes names this setting, in any of its spellings. */
 bool qn_live_changes(const struct qn_jref *changes, const char *name);
 
-/* Writes config.json's new text: `old` (its text, "" when there is none) with what `changes` says,
- * each on a line of its own. Values are taken as `with` has them; null removes, and with NULL
- * removes all that changes names. Pure. */
+/* Writes the new text of config.json: `old` (its text, "" if the file does not exist) with
+ * `changes` applied, one member per line. Values are taken from `with`. A member that is null in
+ * changes is removed; if `with` is NULL, all members named in changes are removed. Pure. */
 qn_err qn_live_merge(const char *old, const struct qn_jref *changes, const struct qn_settings *with,
                      struct qn_buf *out, struct qn_error *e);
 

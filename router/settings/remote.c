@@ -28,7 +28,7 @@ static qn_err add_key(const char *name, struct qn_buf *options, struct qn_error 
                        name);
     struct qn_jw w = qn_jw_to(options);
     bool first = options->len <= strlen("{}");
-    options->len = options->len ? options->len - 1 : 0; /* the object's closing brace */
+    options->len = options->len ? options->len - 1 : 0; /* drops the object's closing brace */
     qn_buf_str(options, first ? "\"key\":" : ",\"key\":");
     qn_jw_str(&w, key);
     return qn_buf_char(options, '}') ? qn_fail(e, QN_ELIMIT, "the key in %s is too long", name)
@@ -47,7 +47,7 @@ static qn_err open_file(const char *file, struct qn_json **doc, struct qn_error 
     return err;
 }
 
-/* Strings of *def are the arena's. */
+/* Strings of *def belong to the arena. */
 static qn_err read_definition(const char *file, struct qn_arena *arena, struct qn_remote *def,
                               struct qn_error *e)
 {
@@ -76,7 +76,8 @@ qn_err qn_remote_options(const char *file, struct qn_buf *options, struct qn_err
 
 static const char mark[] = "unsupported";
 
-/* extras with this reason, "" for none, in the place of the one that they have. */
+/* Writes extras with this reason in the mark, replacing an earlier one; why is "": without the
+ * mark. */
 static void write_marked(const struct qn_jref *extras, const char *why, struct qn_buf *out)
 {
     struct qn_jw w = qn_jw_to(out);
@@ -165,7 +166,7 @@ static void copy(const struct qn_jref *from, const char *name, struct qn_jw *w)
     qn_buf_deinit(&text);
 }
 
-/* What may be shown of it: no key, and nothing that is not known. */
+/* Writes the parts of a definition that may be shown: known members without keys. */
 static void write_shown(const struct qn_remote *def, struct qn_buf *out)
 {
     struct qn_jw w = qn_jw_to(out);
@@ -192,7 +193,7 @@ static void write_shown(const struct qn_remote *def, struct qn_buf *out)
     qn_jw_obj_end(&w);
 }
 
-/* request: its members, or, of a definition that was exported, those of its "remote". */
+/* request: has the members itself or, if it is an exported definition, in its "remote". */
 static void write_file(const struct qn_jref *request, struct qn_buf *out)
 {
     static const char *const members[] = {"model",   "api_key", "key_env",   "ca_file",  "flavour",

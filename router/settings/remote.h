@@ -1,6 +1,6 @@
-/* Models that other machines compute, as the server keeps them: one file each in DATA_DIR/remotes,
- * which only its owner can read (contract/remote.h), and a row of the catalog that names it. Keys
- * are in that file, or in the environment; no API and no log shows them. */
+/* Storage of models that other machines compute. Each is a file in DATA_DIR/remotes, readable by
+ * its owner only (contract/remote.h), and a row of the catalog that names this file. Keys are in
+ * the file or in the environment; no API and no log shows them. */
 #ifndef QN_SETTINGS_REMOTE_H
 #define QN_SETTINGS_REMOTE_H
 
@@ -10,24 +10,27 @@
 
 #include <stdbool.h>
 
-/* Adds to the options of its child what is not in the file: the key that the file says is in the
- * environment. QN_EINVAL: it is not there. Reads a small file. */
+/* Adds the key to the options of the model's child, if the file says that the key is in an
+ * environment variable. QN_EINVAL: the variable is not set. Reads a small file. */
 qn_err qn_remote_options(const char *file, struct qn_buf *options, struct qn_error *e);
 
-/* A definition out of a request: "base_url" or "upstreams" and what contract/remote.h has beside
- * them. *file gets the JSON text of the file, *shown what lists of models may show. */
+/* Makes a definition from a request, which has "base_url" or "upstreams" and further members of
+ * contract/remote.h. *file gets the JSON text of the file, *shown the part that lists of models may
+ * show. */
 qn_err qn_remote_define(const struct qn_jref *request, struct qn_buf *file, struct qn_buf *shown,
                         struct qn_error *e);
 
-/* Reads every definition again, when the server starts. What cannot be used any more is marked in
- * its row, as "unsupported" with the reason, and logged; what can be used again loses the mark. */
+/* Reads every definition again at the server's start. A definition that cannot be used is marked in
+ * its row as "unsupported" with the reason, and logged; a mark that no longer applies is
+ * removed. */
 void qn_remote_review(struct qn_catalog *catalog);
 
-/* True when a definition in the data folder names this variable as its key_env, allowed or not.
- * Reads small files. */
+/* Whether a definition in the data folder names this variable as its key_env, even if that name is
+ * not allowed. Reads small files. */
 bool qn_remote_names_variable(const char *data_dir, const char *name);
 
-/* Takes the file of a model that has left off the disk, if it is one of these and no row has it. */
+/* Deletes the file of a model that has been deleted, if the file is in DATA_DIR/remotes and no row
+ * uses it. */
 void qn_remote_release(const char *data_dir, const struct qn_snapshot *snap, const char *path);
 
 #endif

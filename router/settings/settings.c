@@ -1,6 +1,6 @@
-/* The one table of settings and the reading of its layers, see settings.h. A row gives a setting
- * its flag, its environment name (QUINCE_ and the flag in capitals), its key in config.json (the
- * flag's name) and its line of help. */
+/* The table of settings and the parsing of its layers, see settings.h. A row defines a setting's
+ * flag, its environment variable (QUINCE_ and the flag in capitals), its key in config.json (the
+ * flag's name) and its help text. */
 #include "settings/settings_private.h"
 
 #include "answers/profile.h"
@@ -182,7 +182,7 @@ const struct qn_setting_row *qn_setting_row(size_t i)
     return i < ROWS ? &table[i] : NULL;
 }
 
-/* Names in the environment that begin with QUINCE_ and are not the server's. */
+/* Environment variables that begin with QUINCE_ and are not settings of the server. */
 static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_ADMIN_API_KEY", "QUINCE_TEST_",
                                           "QUINCE_ISA="};
 
@@ -204,7 +204,7 @@ static const struct qn_setting_row *row_find(const char *name)
     return NULL;
 }
 
-/* The row whose name is nearest to a misspelt one, or NULL when none is near. */
+/* Returns the row whose name is most similar to a misspelt name; NULL if none is similar. */
 static const struct qn_setting_row *nearest(const char *name)
 {
     struct qn_near near = qn_near_begin(name);
@@ -220,7 +220,8 @@ qn_err qn_setting_unknown(const char *name, const char *where, struct qn_error *
                          near ? "; did you mean " : "", near ? near->name : "");
 }
 
-/* where: how the user wrote it, for messages: "--port", "QUINCE_PORT", "config.json: port". */
+/* where: the source as the user wrote it, for messages: "--port", "QUINCE_PORT", "config.json:
+ * port". */
 static qn_err set_text(struct qn_settings *s, const struct qn_setting_row *r,
                        enum qn_settings_layer layer, const char *where, const char *text,
                        struct qn_error *e)
@@ -252,9 +253,9 @@ static qn_err set_text(struct qn_settings *s, const struct qn_setting_row *r,
     return QN_OK;
 }
 
-/* A misspelt setting; but a model that was registered with such a name for its key (which is
- * refused today) does not keep the server from starting. data_dir: NULL, not known yet: nothing is
- * refused for now. */
+/* Refuses a variable that is no setting, as it is probably misspelt. A variable that a stored
+ * definition of a remote model names as its key_env is accepted, so that the server starts; new
+ * definitions cannot use such names. data_dir NULL: not known yet, nothing is refused. */
 static qn_err unknown_variable(const char *data_dir, const char *text, size_t n, struct qn_error *e)
 {
     char wanted[32] = "", name[QN_SETTING_ENV_MAX];
@@ -349,7 +350,7 @@ static qn_err read_flags(struct qn_settings *s, size_t n, const char *const *arg
     return QN_OK;
 }
 
-/* path: what the member stands in, for messages. */
+/* path: the source of the member, for messages. */
 static qn_err read_member(struct qn_settings *s, enum qn_settings_layer layer, const char *path,
                           const struct qn_jref *v, struct qn_error *e)
 {
@@ -417,7 +418,7 @@ qn_err qn_settings_take(struct qn_settings *s, const struct qn_jref *object, str
     return read_object(s, QN_FROM_REQUEST, "the request", object, e);
 }
 
-/* given: what it will hold; NULL: it is read. */
+/* given: the text to use in place of the file's; NULL: the file is read. */
 static qn_err read_file(struct qn_settings *s, const char *given, struct qn_error *e)
 {
     char *path = qn_path_join(s->data_dir, "config.json");
@@ -436,8 +437,8 @@ static qn_err read_file(struct qn_settings *s, const char *given, struct qn_erro
     return err;
 }
 
-/* The folder of models.json: beside an installed program in ../share/quince/models, else in the
- * source tree that the build folder's bin/ lies in. */
+/* The folder of models.json: ../share/quince/models next to an installed program, else the folder
+ * in the source tree that contains the build folder. */
 static char *default_builtin_dir(void)
 {
     static const char *const places[] = {"../share/quince/models", "../../registry",
@@ -465,7 +466,7 @@ static void make_absolute(char **path)
     *path = whole;
 }
 
-/* Hugging Face's own programs know this variable. */
+/* Uses the variable that Hugging Face's own programs use. */
 static char *default_hf_endpoint(const char *const *env)
 {
     static const char name[] = "HF_ENDPOINT=";
@@ -475,7 +476,7 @@ static char *default_hf_endpoint(const char *const *env)
     return qn_xstrdup("https://huggingface.co");
 }
 
-/* Paths are appended to endpoints. */
+/* Removes trailing slashes, because paths are appended to endpoints. */
 static void cut_slashes(char *url)
 {
     size_t n = strlen(url);
@@ -516,8 +517,8 @@ qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_la
     const char *const *env = layers->env;
     const char *request = layers->request;
     qn_settings_presets(s);
-    /* The file lies in the data folder, which the layers above it name: they are read twice, so
-     * that each overwrites what is below it. */
+    /* The environment is read twice: config.json is in the data folder, which the environment or a
+     * flag may name, and the environment must then overwrite what config.json sets. */
     qn_err err = read_env(s, env, NULL, e);
     if (!err)
         err = read_flags(s, n_args, args, e);
@@ -529,7 +530,7 @@ qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_la
         return qn_fail_param(
             e, QN_EINVAL, "data-dir",
             "there is no home folder to keep data in: give one with --data-dir DIR");
-    /* Reading the variables again replaces it for a while. */
+    /* a copy, as reading the variables again replaces s->data_dir temporarily */
     char *data_dir = qn_xstrdup(s->data_dir);
     err = read_file(s, layers->file, e);
     if (!err)
@@ -543,7 +544,7 @@ qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_la
         return err;
     if (!s->models_dir)
         s->models_dir = qn_store_hf_cache(env);
-    make_absolute(&s->models_dir); /* the catalog keeps paths below it */
+    make_absolute(&s->models_dir); /* the catalog stores paths below it */
     if (!s->hf_endpoint)
         s->hf_endpoint = default_hf_endpoint(env);
     if (qn_hub_kind_parse(s->default_model_source) != QN_HUB_HF &&

@@ -1,5 +1,6 @@
-/* The router's settings: one table, four layers. A flag beats an environment variable beats a key
- * in DATA_DIR/config.json beats the table's default. What is not in the table is an error. */
+/* The router's settings: one table, four layers. A flag overrides an environment variable, which
+ * overrides a key in DATA_DIR/config.json, which overrides the table's default. A setting that is
+ * not in the table is an error. */
 #ifndef QN_SETTINGS_SETTINGS_H
 #define QN_SETTINGS_SETTINGS_H
 
@@ -13,13 +14,13 @@
 
 enum { QN_CONFIG_FILE_MAX = 1024 * 1024, QN_SETTINGS_MAX = 128 };
 
-/* Which layer a setting's value comes from; later ones beat earlier ones. */
+/* The layer that a setting's value comes from; later ones override earlier ones. */
 enum qn_settings_layer {
     QN_FROM_DEFAULT,
     QN_FROM_FILE,
     QN_FROM_ENV,
     QN_FROM_FLAG,
-    QN_FROM_REQUEST, /* of the running server only, and not to be kept */
+    QN_FROM_REQUEST, /* set in the running server by a request, and not kept */
     QN_LAYERS
 };
 
@@ -42,7 +43,7 @@ struct qn_settings {
     char *log_level;
     char *max_loaded_models; /* see qn_kind_limits_parse */
     char *groups;            /* see qn_groups_parse */
-    char *preload;           /* names with commas between */
+    char *preload;           /* names separated by commas */
     int64_t threads;
     int64_t context;
     int64_t slots;
@@ -81,50 +82,51 @@ struct qn_settings {
     unsigned char from[QN_SETTINGS_MAX]; /* enum qn_settings_layer of each row */
 };
 
-/* Where the layers are, so that they can be read again. */
+/* The sources of the layers, so that they can be read again. */
 struct qn_settings_layers {
     size_t n_args;
-    const char *const *args; /* the words after the program's name */
-    const char *const *env;  /* NAME=VALUE words ending in NULL */
-    const char *file;        /* config.json's text; NULL: it is read */
+    const char *const *args; /* the program's arguments */
+    const char *const *env;  /* NAME=VALUE strings, ends with NULL */
+    const char *file;        /* the text of config.json; NULL: the file is read */
     const char *request;     /* a JSON object; NULL: none */
 };
 
 enum qn_settings_wish { QN_WISH_RUN, QN_WISH_HELP, QN_WISH_VERSION };
 
-/* Reads all layers. args: the words after the program's name; env: NAME=VALUE words ending in
- * NULL. QN_EINVAL names the setting, where it was given and what is allowed. The strings belong to
- * *s. With a wish other than RUN nothing but defaults has been read. */
+/* Reads all layers. args: the program's arguments; env: NAME=VALUE strings ending with NULL.
+ * QN_EINVAL names the setting, its source and the allowed values. The strings belong to *s. If
+ * *wish is not RUN, only the defaults have been read. */
 qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const *args,
                         const char *const *env, enum qn_settings_wish *wish, struct qn_error *e);
-/* The same once more, without wishes. */
+/* Like qn_settings_read, from given layers and without a wish (--help, --version). */
 qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_layers *layers,
                               struct qn_error *e);
 void qn_settings_deinit(struct qn_settings *s);
 
-/* The settings one by one, by their place in the table. Names are as in config.json; to find one, _
- * and . are taken for -. */
+/* Access to single settings by their index in the table. Names are those of config.json;
+ * qn_setting_find treats _ and . as -. */
 struct qn_setting {
     const char *name;
     bool live;    /* takes effect while the server runs */
-    bool by_hand; /* no request may change it */
+    bool by_hand; /* cannot be changed by a request */
 };
-bool qn_setting_at(size_t i, struct qn_setting *out); /* false: there are only i */
+bool qn_setting_at(size_t i, struct qn_setting *out); /* false: i is past the last */
 bool qn_setting_find(const char *name, size_t *i);
-/* QN_EINVAL with the nearest name. where: what it stands in, for the message. */
+/* Returns QN_EINVAL with a message that suggests the most similar name. where: the source, for the
+ * message. */
 qn_err qn_setting_unknown(const char *name, const char *where, struct qn_error *e);
 bool qn_setting_same(const struct qn_settings *a, const struct qn_settings *b, size_t i);
 void qn_setting_copy(struct qn_settings *to, const struct qn_settings *from, size_t i);
 void qn_setting_print(const struct qn_settings *s, size_t i, struct qn_jw *w);
 const char *qn_settings_layer_name(enum qn_settings_layer layer);
 
-/* Nothing but the table's defaults. */
+/* Sets all settings to the table's defaults. */
 void qn_settings_presets(struct qn_settings *s);
-/* Sets what a JSON object says, text also where a number or truth is meant: "8000". null: nothing.
- * QN_EINVAL says which name or value is wrong. */
+/* Sets the settings of a JSON object. Numbers and booleans may also be texts: "8000". null is
+ * ignored. QN_EINVAL names the faulty name or value. */
 qn_err qn_settings_take(struct qn_settings *s, const struct qn_jref *object, struct qn_error *e);
 
-/* Appends what --help prints. */
+/* Appends the text of --help. */
 void qn_settings_help(struct qn_buf *out);
 
 #endif

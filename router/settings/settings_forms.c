@@ -1,5 +1,5 @@
-/* Settings whose value is more than any text: which texts are right, and the form of their own that
- * they have in JSON (config.json, requests, reports). */
+/* Settings whose value must have a certain syntax: checks of that syntax, and their structured form
+ * in JSON (config.json, requests, reports). */
 #include "settings/settings_private.h"
 
 #include "answers/profile.h"
@@ -114,7 +114,8 @@ static qn_err read_plain(const struct qn_jref *v, struct qn_buf *out, struct qn_
     return QN_OK;
 }
 
-/* Names that must not have some characters, with the first of these between. */
+/* Reads a list of names and joins them with the first character of marks; names must not contain
+ * any character of marks. */
 static qn_err read_names(const struct qn_jref *v, const char *marks, struct qn_buf *out,
                          struct qn_error *e)
 {
@@ -143,7 +144,7 @@ static qn_err read_models(const struct qn_jref *v, struct qn_buf *out, struct qn
     return read_names(v, ",", out, e);
 }
 
-/* A number, or {"llm": 2}. */
+/* Reads a number, or an object such as {"llm": 2}. */
 static qn_err read_limits(const struct qn_jref *v, struct qn_buf *out, struct qn_error *e)
 {
     struct qn_jref it;
@@ -204,7 +205,7 @@ static void write_models(const char *text, struct qn_jw *w)
     write_names(text, ',', w);
 }
 
-/* One number for all kinds is that number. */
+/* Writes a limit for all kinds as one number. */
 static void write_limits(const char *text, struct qn_jw *w)
 {
     struct qn_kind_limits limits;
@@ -227,10 +228,10 @@ enum { A = 1 << QN_JSON_ARRAY, O = 1 << QN_JSON_OBJECT, N = 1 << QN_JSON_NUMBER 
 #define AT(member) offsetof(struct qn_settings, member)
 static const struct form {
     size_t offset;
-    qn_err (*check)(const char *text, struct qn_error *e); /* NULL: any text is right */
-    unsigned takes; /* bits 1 << enum qn_json_type: what `read` makes a text of */
+    qn_err (*check)(const char *text, struct qn_error *e); /* NULL: any text is valid */
+    unsigned takes; /* JSON types, as bits 1 << enum qn_json_type, that `read` converts to text */
     qn_err (*read)(const struct qn_jref *v, struct qn_buf *out, struct qn_error *e);
-    void (*write)(const char *text, struct qn_jw *w); /* NULL: as a text */
+    void (*write)(const char *text, struct qn_jw *w); /* NULL: written as a string */
 } forms[] = {
     {AT(log_level), check_log_level, 0, NULL, NULL},
     {AT(cache_type), check_cache_type, 0, NULL, NULL},

@@ -1,4 +1,4 @@
-/* The settings one by one: finding, comparing, copying and printing, see settings.h. */
+/* Finding, comparing, copying and printing of single settings, see settings.h. */
 #include "settings/settings_private.h"
 
 #include "base/str.h"
@@ -100,7 +100,7 @@ void qn_setting_print(const struct qn_settings *s, size_t i, struct qn_jw *w)
 
 enum { HELP_WIDTH = 80, HELP_INDENT = 6, HELP_WORDS_MAX = 4096 };
 
-/* Words in lines of a terminal, each line so many columns in. */
+/* Appends words in lines of HELP_WIDTH columns, indented by HELP_INDENT. */
 static void put_wrapped(struct qn_buf *out, const char *words)
 {
     size_t column = HELP_WIDTH;
