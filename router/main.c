@@ -1,5 +1,5 @@
-/* The program quinced: reads its settings, opens everything, runs the loop until a signal says
- * stop, and closes everything. */
+/* The program quinced: reads its settings, opens all parts of the server, runs the loop until a
+ * signal stops it, and closes all parts. */
 #include "router/program.h"
 
 #include "base/log.h"
@@ -22,8 +22,9 @@ extern char **environ;
 
 enum { DESCRIPTORS = 4 * QN_HTTP_CONNECTIONS_MAX, LARGE_BLOCK = 512 * 1024 };
 
-/* Each connection costs a descriptor, each running answer another, each model's process three. The
- * usual limit of 1024 is too few for the connections the server means to accept. */
+/* Raises the limit of descriptors. A connection needs one descriptor, a running request another, a
+ * model's process three; the usual limit of 1024 is too low for the number of connections that the
+ * server accepts. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -35,10 +36,10 @@ static void raise_descriptor_limit(void)
                 (unsigned long long)limit.rlim_cur, strerror(errno));
 }
 
-/* Blocks of this size and more go back to the system when they are freed. By itself glibc's malloc
- * raises that size up to 32 MiB as such blocks come and go, and each of its arenas (the workers'
- * and the loop's) then keeps what the largest requests left: some 100 MiB after pictures of 8 MiB.
- */
+/* Makes freed blocks of LARGE_BLOCK bytes or more go back to the system. By default glibc's malloc
+ * raises this threshold up to 32 MiB as such blocks are freed, and each of its arenas (of the
+ * workers and of the loop) then retains what the largest requests used: about 100 MiB after images
+ * of 8 MiB. */
 static void return_large_blocks(void)
 {
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
@@ -76,7 +77,7 @@ static void tell_ready(struct qn_program *p)
     qn_notify_ready(p->notify, p->loop, text);
 }
 
-/* Any thread. */
+/* Called on any thread. */
 static void on_log_line(void *ctx, enum qn_log_level level, const char *tag, const char *line)
 {
     struct qn_program *p = ctx;
@@ -91,7 +92,7 @@ int main(int argc, char **argv)
     enum qn_settings_wish wish;
     int status = 1;
     return_large_blocks();
-    (void)qn_path_home(); /* what asks for HOME finds it */
+    (void)qn_path_home(); /* sets HOME in the environment if it is missing */
     const char *const *words = (const char *const *)argv + 1;
     if (argc > 1 && qn_settings_file_meant((size_t)argc - 1, words))
         return qn_settings_file_main((size_t)argc - 1, words, (const char *const *)environ);

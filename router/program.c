@@ -1,4 +1,4 @@
-/* Everything that a running server has: opened, handed to those who need it, closed. */
+/* All parts of a running server: opened, connected with each other, closed. */
 #include "router/program.h"
 
 #include "access/keys.h"
@@ -98,7 +98,7 @@ static void catalog_post(void *ctx, void (*fn)(void *), void *arg)
     qn_loop_post(ctx, fn, arg);
 }
 
-/* How model files are read. */
+/* Sets up how model files are registered. */
 static void open_registration(struct qn_program *p)
 {
     p->inspector = qn_path_join(p->settings.backend_dir, "quince-inspect");
@@ -111,7 +111,7 @@ static void open_registration(struct qn_program *p)
             .program = p->inspector, .stop = &p->stop_reading, .limit_ms = QN_INSPECT_LIMIT_MS}};
 }
 
-/* A server whose shipped models are damaged or missing can still run the user's own. */
+/* Reads the built-in list. Without a valid list the server still runs the user's own models. */
 static void read_builtin(struct qn_program *p)
 {
     struct qn_error e = {0};
@@ -125,10 +125,10 @@ static void read_builtin(struct qn_program *p)
         p->starter[0] = '\0';
     }
     qn_remote_review(p->catalog);
-    qn_catalog_flush(p->catalog); /* the first request must find them */
+    qn_catalog_flush(p->catalog); /* so that the first request finds them */
 }
 
-/* Hugging Face's cache, and folders of our own for other hubs. */
+/* Opens Hugging Face's cache, and the folders for models of other hubs. */
 static struct qn_store *open_store(const struct qn_settings *s)
 {
     char *own = qn_path_join(s->data_dir, "hub");
@@ -154,7 +154,8 @@ static void open_hubs(struct qn_program *p)
 {
     const struct qn_settings *s = &p->settings;
     p->hf_token = qn_hub_token((const char *const *)environ);
-    p->rate.bytes_s = s->bandwidth_limit_kib * 1024; /* downloads go on before settings apply */
+    /* downloads resume before apply_settings is called */
+    p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
     atomic_init(&p->offline, s->offline);
     p->web = (struct qn_web){
         .offline = &p->offline,
@@ -175,7 +176,7 @@ static void open_hubs(struct qn_program *p)
         .models = &p->models, .web = &p->web, .model_source = s->default_model_source};
 }
 
-/* Downloads go on where the last run left them. */
+/* Resumes the downloads that were running when the server stopped. */
 static void open_pulls(struct qn_program *p)
 {
     p->unpacker = qn_path_join(p->settings.backend_dir, "quince-unpack");
@@ -196,10 +197,10 @@ static void open_pulls(struct qn_program *p)
         .threads = (int)p->settings.download_threads,
         .offline = p->settings.offline,
     });
-    qn_catalog_flush(p->catalog); /* the first request must find them */
+    qn_catalog_flush(p->catalog); /* so that the first request finds them */
 }
 
-/* A server without the list computes with its own engine. */
+/* Reads the list of packs. Without a valid list only quince's own engines are available. */
 static void open_packs(struct qn_program *p)
 {
     const struct qn_settings *s = &p->settings;
@@ -233,13 +234,14 @@ static qn_err read_keys(struct qn_program *p, struct qn_error *e)
     return err ? err : qn_catalog_read_keys(p->catalog, take_key, p, e);
 }
 
-/* Strangers are kept out by keys, or they are wanted. */
+/* Whether the server may listen on addresses that other machines can reach: there are keys, or the
+ * user has set `insecure`. */
 static bool may_be_public(const struct qn_program *p)
 {
     return p->settings.insecure || qn_keys_count(p->keys) > 0;
 }
 
-/* Who can reach the server decides what keys are needed for. */
+/* Updates what depends on whether other machines can reach the server: whether keys are needed. */
 static void note_openness(struct qn_program *p)
 {
     p->open_rule.open_to_others = p->auth.open_to_others = qn_ports_open_to_others(&p->ports);
@@ -255,7 +257,7 @@ static void *look(void *ctx)
     return t;
 }
 
-/* Worker. */
+/* Called on a worker. */
 static qn_err can_start(const void *looked, const struct qn_settings *s,
                         const struct qn_jref *changes, struct qn_error *e)
 {
@@ -270,7 +272,7 @@ static qn_err can_start(const void *looked, const struct qn_settings *s,
     return any ? qn_ports_try(&t, s, e) : QN_OK;
 }
 
-/* What of the running server follows from settings that may change while it runs. */
+/* Puts the settings that may change while the server runs into effect. */
 static void apply_settings(void *ctx)
 {
     struct qn_program *p = ctx;
@@ -299,7 +301,7 @@ static void apply_settings(void *ctx)
     qn_buf_deinit(&options);
 }
 
-/* What outlives the rest: the data folder, the loop, the catalog, who may come in. */
+/* Opens what all other parts need: the data folder, the loop, the catalog, the keys. */
 static qn_err open_ground(struct qn_program *p, struct qn_error *e)
 {
     const struct qn_settings *s = &p->settings;
@@ -323,7 +325,7 @@ static qn_err open_ground(struct qn_program *p, struct qn_error *e)
     return err ? err : read_keys(p, e);
 }
 
-/* What requests are worked on with. */
+/* Opens the services that handlers of requests use. */
 static void open_services(struct qn_program *p)
 {
     const struct qn_settings *s = &p->settings;
@@ -374,7 +376,7 @@ static void open_services(struct qn_program *p)
                                                                   .unpacker = p->unpacker});
 }
 
-/* What each topic's handlers are lent. */
+/* Fills the tables of what each topic's handlers may use. */
 static void open_apis(struct qn_program *p)
 {
     struct qn_apis *a = &p->apis;
@@ -428,8 +430,8 @@ static void open_apis(struct qn_program *p)
                                    .ws = p->ws};
 }
 
-/* What `quince stop` reads: the port, in the lock's file, and a record lock, which names the
- * process to a program that asks and does not have to take the lock for it. */
+/* Writes what `quince stop` reads: the port into the lock's file, and a record lock, from which a
+ * program can learn the server's process id without taking the lock itself. */
 static void write_lock(const struct qn_program *p)
 {
     char text[32];
@@ -497,7 +499,7 @@ qn_err qn_program_open(struct qn_program *p, struct qn_error *e)
     return QN_OK;
 }
 
-/* Clients are cut off first, so that no lease and no job is left when the children go. */
+/* Disconnects clients first, so that no lease and no job is left when the children are stopped. */
 void qn_program_close(struct qn_program *p)
 {
     qn_timer_stop(p->drain);
@@ -523,7 +525,7 @@ void qn_program_close(struct qn_program *p)
     qn_live_stop(p->live);
     qn_blobs_stop(p->custody.blobs);
     if (p->catalog)
-        qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
+        qn_catalog_close(p->catalog); /* pending writes to the catalog are completed first */
     if (p->loop)
         qn_loop_free(p->loop);
     qn_preload_free(p->preload);

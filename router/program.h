@@ -1,4 +1,5 @@
-/* The server's parts and their life: opened in order, and closed. main.c has the only one. */
+/* The parts of the server and their lifetime: opened in order, and closed. main.c has the
+ * only instance. */
 #ifndef QN_ROUTER_PROGRAM_H
 #define QN_ROUTER_PROGRAM_H
 
@@ -24,12 +25,12 @@ struct qn_program {
     struct qn_catalog *catalog;
     struct qn_http_client *client;
     struct qn_inventory *inventory;
-    struct qn_preload *preload; /* NULL: nothing to load at start */
+    struct qn_preload *preload; /* NULL: no model to load at start */
     struct qn_http_server *server;
-    struct qn_crowds crowds; /* of its clients */
+    struct qn_crowds crowds; /* finds the client that a connection belongs to */
     struct qn_ports ports;
     struct qn_service_unit unit;
-    struct qn_notify *notify; /* NULL: no service manager asks */
+    struct qn_notify *notify; /* NULL: no service manager expects messages */
     struct qn_serving serving;
     struct qn_models models;
     struct qn_telemetry telemetry;
@@ -40,21 +41,21 @@ struct qn_program {
     struct qn_ws *ws;
     struct qn_rate_limit *rate_limit;
     struct qn_discovery *discovery;
-    struct qn_inquiries *inquiries; /* questions to hubs */
+    struct qn_inquiries *inquiries; /* pending queries to hubs */
     struct qn_updates *updates;
     struct qn_devices *devices;
     struct qn_pack_jobs *pack_jobs;
     struct qn_apis apis;
-    struct qn_rate rate;          /* of all downloads */
-    struct qn_registry *registry; /* NULL: the list cannot be read */
-    struct qn_packs *packs;       /* NULL: likewise */
+    struct qn_rate rate;          /* shared by all downloads */
+    struct qn_registry *registry; /* NULL: the built-in list cannot be read */
+    struct qn_packs *packs;       /* NULL: the list of packs cannot be read */
     struct qn_web web;
-    atomic_bool offline; /* the setting, for those who ask other machines from threads */
+    atomic_bool offline; /* the setting `offline`, for threads that query other machines */
     struct qn_hubs hubs;
     char *hf_token;
     struct qn_pull_world world;
     char *unpacker, *inspector;
-    atomic_bool stop_reading; /* of model files: the server ends */
+    atomic_bool stop_reading; /* stops the reading of model files when the server ends */
     struct qn_registration_world registration;
     struct qn_stats stats;
     struct qn_auth auth;
@@ -63,7 +64,8 @@ struct qn_program {
     struct qn_live *live;
     struct qn_routes routes;
     int lock_fd, signal_fd;
-    struct qn_log_file *log_file; /* NULL: the log goes elsewhere; set before threads start */
+    /* NULL: the log does not go to server.log; set before threads start */
+    struct qn_log_file *log_file;
     struct qn_watch *signal_watch;
     struct qn_timer *drain;
     int64_t drain_until_ms;
@@ -71,15 +73,16 @@ struct qn_program {
     char starter[QN_MODEL_NAME_MAX + 1];
 };
 
-/* program.c. The caller has made logs and metrics, read the settings and taken the signals; lock_fd
- * and signal_fd are -1 until they are there. On failure what was opened stays for
- * qn_program_close. */
+/* In program.c. The caller has created logs and metrics, read the settings and called
+ * qn_program_take_signals; lock_fd and signal_fd are -1 if they are not open. After a failure the
+ * caller calls qn_program_close, which closes what was opened. */
 qn_err qn_program_open(struct qn_program *p, struct qn_error *e);
 void qn_program_close(struct qn_program *p);
 
-/* program_signals.c: SIGTERM and SIGINT end the server when what runs is done, or at once when they
- * come again; SIGHUP reads the settings again. */
-qn_err qn_program_take_signals(struct qn_program *p, struct qn_error *e); /* before any thread */
+/* In program_signals.c. SIGTERM and SIGINT stop the server when running requests have ended, or at
+ * once if the signal is repeated; SIGHUP reads the settings again. */
+/* before any thread starts */
+qn_err qn_program_take_signals(struct qn_program *p, struct qn_error *e);
 qn_err qn_program_watch_signals(struct qn_program *p, struct qn_error *e);
 
 #endif

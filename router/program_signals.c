@@ -1,5 +1,4 @@
-/* What a signal asks of the server: to end when what runs is done, or to read its settings again.
- */
+/* Signals to the server: stop when running requests have ended, or read the settings again. */
 #include "router/program.h"
 
 #include "base/clock.h"
@@ -24,8 +23,8 @@ static void children_gone(void *ctx)
     qn_loop_stop(p->loop);
 }
 
-/* The HTTP server does not say when its last request ends, so this looks, during the shutdown
- * only. Then the children are told to stop; the loop ends when they have. */
+/* Polls during the shutdown, because the HTTP server does not report the end of its last request.
+ * After that end the children are told to stop; the loop stops when they have ended. */
 static void on_drain(void *ctx)
 {
     struct qn_program *p = ctx;
@@ -88,7 +87,7 @@ static void on_signal(void *ctx, uint32_t events)
     qn_notify_stopping(p->notify, p->settings.drain_s * 1000 + CHILDREN_LIMIT_MS,
                        "Finishing what runs");
     qn_ws_stop(p->ws);
-    qn_logs_wake(p->telemetry.logs); /* who follows over HTTP sees the end */
+    qn_logs_wake(p->telemetry.logs); /* so that clients that follow the log get its last lines */
     qn_pulls_drain(p->puller.pulls);
     qn_pack_jobs_drain(p->pack_jobs);
     qn_live_drain(p->live);
@@ -96,7 +95,7 @@ static void on_signal(void *ctx, uint32_t events)
     p->drain = qn_timer_start(p->loop, 0, DRAIN_CHECK_MS, on_drain, p);
 }
 
-/* Every thread inherits the mask. */
+/* All threads inherit the signal mask. */
 qn_err qn_program_take_signals(struct qn_program *p, struct qn_error *e)
 {
     sigset_t set;
@@ -105,7 +104,8 @@ qn_err qn_program_take_signals(struct qn_program *p, struct qn_error *e)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL); /* who ignores it is not told how a model's process ended */
+    /* if SIGCHLD were ignored, the exit status of a model's process would be lost */
+    signal(SIGCHLD, SIG_DFL);
     if (pthread_sigmask(SIG_BLOCK, &set, NULL))
         return qn_fail(e, QN_EIO, "cannot block signals");
     p->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

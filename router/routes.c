@@ -30,7 +30,8 @@
 #define INFER(dialect) {0}, &dialect
 /* clang-format on */
 
-/* More special patterns stand before more general ones. A row that names no class needs a key. */
+/* More specific patterns come before more general ones. A row without a class needs a key
+ * (QN_KEY). */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 static const struct qn_route table[] = {
@@ -160,11 +161,11 @@ const struct qn_route *qn_route_at(size_t i)
     return i < sizeof table / sizeof *table ? &table[i] : NULL;
 }
 
-/* What path takes; HEAD comes with GET, OPTIONS with any. */
+/* The methods that a path can take. GET implies HEAD; OPTIONS is always allowed. */
 static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* True when path has the pattern's form; then hit->id becomes what stands at {id}, or NULL. */
+/* Whether path matches the pattern; if so, hit->id points to the text at {id}, or is NULL. */
 static bool matches(const char *pattern, const char *path, struct qn_route_hit *hit)
 {
     const char *brace = strchr(pattern, '{');
@@ -227,7 +228,8 @@ enum qn_route_found qn_route_find(const char *method, const char *path, struct q
     return hit->row ? QN_ROUTE_FOUND : QN_ROUTE_NO_METHOD;
 }
 
-/* Pages served from this machine may read the answers; the guard has turned others away. */
+/* Lets a page from this origin read the reply. Origins that are not allowed have been refused by
+ * the guard. */
 static void allow_origin(struct qn_http *h, const char *origin)
 {
     qn_http_set_header(h, "Access-Control-Allow-Origin", origin);
@@ -238,8 +240,8 @@ static void allow_origin(struct qn_http *h, const char *origin)
                        "X-RateLimit-Client, X-API-Profile, X-Quince-Warning, X-Lemonade-Warning");
 }
 
-/* The answer to a browser's question before a request of another origin. Headers are those that
- * the five APIs name and those that their official clients send. */
+/* Answers a CORS preflight request. The headers are those that the five APIs define and those that
+ * their official clients send. */
 static void answer_options(struct qn_http *h, const char *allow)
 {
     qn_http_set_header(h, "Allow", allow);
@@ -270,8 +272,9 @@ static void answer_no_method(struct qn_http *h, const struct qn_route_hit *hit)
     qn_answer_plain(h, 405, "method_not_allowed", text);
 }
 
-/* Ollama never asked for a type, and its documents show requests without one; what stands behind a
- * model has rules of its own. Pages of other origins have been turned away before this. */
+/* Whether the row accepts a body without "Content-Type: application/json". Ollama does not require
+ * the header and its documents show requests without it; a server behind /upstream has its own
+ * rules. Cross-origin requests have been checked before. */
 static bool takes_any_type(const struct qn_route *row)
 {
     return row->flags & QN_ANY_TYPE ||
@@ -302,7 +305,7 @@ static void refuse(const struct qn_routes *r, struct qn_http *h, enum qn_verdict
     qn_answer_plain(h, status, qn_verdict_type(verdict), qn_verdict_text(verdict));
 }
 
-/* No such request says anything in a body. */
+/* GET and HEAD: their bodies have no meaning. */
 static bool has_no_use_for_a_body(const char *method)
 {
     return qn_str_eq(method, "GET") || qn_str_eq(method, "HEAD");
@@ -344,7 +347,7 @@ static void handle(const struct qn_apis *apis, const struct qn_route_handler *to
     }
 }
 
-/* True when the client has asked too often, and been told. */
+/* Whether the client exceeds its rate limit; if so, the request has been answered with 429. */
 static bool too_often(const struct qn_routes *r, struct qn_http *h)
 {
     char client[QN_RATE_NAME_MAX + 1], text[160], seconds[24];
@@ -384,7 +387,7 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
     return true;
 }
 
-/* A handshake that qn_routes_upgrade has not taken. */
+/* Answers a WebSocket handshake that qn_routes_upgrade has not accepted. */
 static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
 {
     struct qn_error e = {0};
@@ -401,7 +404,8 @@ static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
     }
 }
 
-/* Bytes of a path that may be logged: what stands behind "/responses/" opens a stored answer. */
+/* How many bytes of a path may be logged. The id after "/responses/" gives access to a stored
+ * response, so it is left out. */
 static size_t printable(const char *path)
 {
     enum { PATH_PRINTED_MAX = 200 };
@@ -441,7 +445,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
                    QN_MAY) {
             refuse(r, h, verdict);
         } else if (qn_http_body_thrown(h) && !has_no_use_for_a_body(method)) {
-            struct qn_error e; /* the keys have changed meanwhile */
+            struct qn_error e; /* the keys changed while the body arrived */
             qn_fail(&e, QN_EBUSY, "the request has come while keys were changed: try again");
             qn_answer_error(h, &e);
         } else if (qn_str_eq(method, "POST") && body_len > 0 && !takes_any_type(hit.row) &&
@@ -464,7 +468,8 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     }
 }
 
-/* What qn_routes_serve will say, as far as the head decides it. *hit: where FOUND. */
+/* Whether qn_routes_serve will refuse the request, as far as its head shows. *hit is set if the
+ * route exists. */
 static bool will_be_refused(const struct qn_routes *r, const struct qn_http *h,
                             struct qn_route_hit *hit)
 {
@@ -523,7 +528,7 @@ void qn_routes_refuse(const struct qn_http_refusal *r, struct qn_buf *body)
 {
     static const struct {
         int status;
-        const char *type, *message, *why; /* why: unless another reason is given */
+        const char *type, *message, *why; /* why: used if the refusal has no reason of its own */
     } known[] = {
         {400, "bad_request", "The request is not valid HTTP", NULL},
         {413, "too_large",

@@ -1,5 +1,6 @@
-/* See settings_file.h. A file with some wrong settings is listed and changed all the same: each
- * member is looked at by itself, and what nobody has asked to change stays as it is. */
+/* See settings_file.h. Each member of the file is checked by itself, so that a file with some
+ * invalid settings can be listed and changed; members that the user did not ask to change stay as
+ * they are. */
 #include "router/settings_file.h"
 
 #include "access/keys.h"
@@ -23,21 +24,21 @@ enum { OUT_MAX = 4 * 1024 * 1024 };
 
 struct work {
     const char *const *env;
-    const char *const *words; /* behind "config" */
+    const char *const *words; /* the arguments after "config" */
     size_t n;
     char *data_dir, *path;
-    struct qn_buf text;   /* of the file; "" where there is none */
-    struct qn_json *file; /* an object; NULL: there is none */
-    struct qn_jw w;       /* what is printed */
+    struct qn_buf text;   /* text of the file; "" if there is no file */
+    struct qn_json *file; /* the file's object; NULL: no file */
+    struct qn_jw w;       /* writes the output */
 };
 
-/* The file's object; absent where there is no file. */
+/* The file's object; absent if there is no file. */
 static struct qn_jref root_of(const struct work *c)
 {
     return c->file ? qn_json_root(c->file) : (struct qn_jref){0};
 }
 
-/* Settings of the environment and of a file with this text. */
+/* Reads the settings from the environment and a file with this text. */
 static qn_err read_with(const struct work *c, const char *text, struct qn_settings *out,
                         struct qn_error *e)
 {
@@ -46,7 +47,8 @@ static qn_err read_with(const struct work *c, const char *text, struct qn_settin
     return qn_settings_read_again(out, &layers, e);
 }
 
-/* Whether the file's member is right by itself; appends it to `good` then. */
+/* Checks one member of the file by itself; if it is valid and `good` is not NULL, appends it to
+ * `good`. */
 static qn_err check_member(const struct work *c, const struct qn_jref *member, struct qn_buf *good,
                            struct qn_error *e)
 {
@@ -60,7 +62,7 @@ static qn_err check_member(const struct work *c, const struct qn_jref *member, s
     qn_jw_obj_end(&w);
     qn_err err = read_with(c, qn_buf_cstr(&one), &s, e);
     qn_settings_deinit(&s);
-    if (!err && good) { /* without the braces */
+    if (!err && good) { /* the member without the object's braces */
         qn_buf_str(good, good->len ? "," : "");
         qn_buf_add(good, one.data + 1, one.len - 2);
     }
@@ -93,7 +95,7 @@ static void put_row(struct work *c, const char *name, const struct qn_settings *
     qn_jw_obj_end(&c->w);
 }
 
-/* The file's member that sets number i, and what is wrong with it. */
+/* Finds the file's member that sets setting i and is invalid; *e says why. */
 static bool wrong_member(const struct work *c, size_t i, struct qn_jref *out, struct qn_error *e)
 {
     struct qn_jref root = root_of(c);
@@ -138,7 +140,8 @@ static qn_err list(struct work *c, struct qn_error *e)
 
 /* ---- set and reset ---- */
 
-/* NAME=VALUE or NAME words as an object; with reset all are null. */
+/* Converts the arguments, NAME=VALUE or (reset) NAME, to a JSON object; with reset all values are
+ * null. */
 static qn_err read_words(const struct work *c, bool reset, struct qn_json **out, struct qn_error *e)
 {
     struct qn_buf text;
@@ -168,7 +171,7 @@ static qn_err read_words(const struct work *c, bool reset, struct qn_json **out,
     return err;
 }
 
-/* A name is a setting's or, to be taken out, whatever stands in the file. */
+/* Checks that every name is a setting. A name to be removed may also be any member of the file. */
 static qn_err check_names(const struct work *c, const struct qn_jref *changes, struct qn_error *e)
 {
     struct qn_jref root = root_of(c), it;
@@ -194,8 +197,8 @@ static void count_key(void *ctx, const struct qn_stored_key *key)
     ++*(size_t *)ctx;
 }
 
-/* Whether the next server will have keys. One whose catalog cannot be read will not start either
- * way, and says why. */
+/* Whether the next server will have keys. If the catalog cannot be read the answer does not matter,
+ * as the server will not start and reports why. */
 static bool has_keys(const struct work *c)
 {
     struct qn_keys *keys = qn_keys_new();
@@ -216,7 +219,8 @@ static bool has_keys(const struct work *c)
     return n > 0;
 }
 
-/* The places where a server with these settings would listen, where the changes are about them. */
+/* If the changes concern addresses or ports, tries to bind those that a server with these settings
+ * would listen on. */
 static qn_err try_ports(const struct work *c, const struct qn_settings *s,
                         const struct qn_jref *changes, struct qn_error *e)
 {
@@ -231,7 +235,8 @@ static qn_err try_ports(const struct work *c, const struct qn_settings *s,
     return qn_ports_try(&t, s, e);
 }
 
-/* What was asked for must be right; *remains: what else of the file is not. */
+/* Checks that the changed settings are valid. *remains: what is wrong with other members of the
+ * file. */
 static qn_err check_new(const struct work *c, const char *text, const struct qn_jref *changes,
                         bool reset, struct qn_error *remains, struct qn_error *e)
 {
@@ -299,7 +304,8 @@ static qn_err open_file(struct work *c, struct qn_error *e)
 {
     struct qn_error why = {0};
     char *path = qn_path_join(c->data_dir, "config.json");
-    c->path = qn_path_absolute(path, NULL); /* a link stays one */
+    /* resolves a symbolic link, so that its target is replaced and the link stays */
+    c->path = qn_path_absolute(path, NULL);
     if (c->path)
         free(path);
     else
@@ -318,7 +324,7 @@ static qn_err open_file(struct work *c, struct qn_error *e)
     return err;
 }
 
-/* The folder that the environment says; the rest of it may be wrong. */
+/* Returns the data folder that the environment sets; other variables may be invalid. */
 static char *data_dir_of(const char *const *env)
 {
     static const char name[] = "QUINCE_DATA_DIR=";

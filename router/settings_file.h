@@ -1,23 +1,25 @@
-/* `quinced config`: config.json itself, while no server runs. A server that does not start because
- * of a setting has no API to repair it with; the program that checks settings does it in its place,
- * under the lock of the data folder and with the server's own checks. The program quince calls it.
+/* `quinced config`: shows and changes config.json while no server runs. A server that does not
+ * start because of an invalid setting has no API to correct it; so the program that checks settings
+ * corrects the file, holding the lock of the data folder and using the server's own checks. `quince
+ * config` runs it.
  *
  *   quinced config list
  *   quinced config set NAME=VALUE...
  *   quinced config reset NAME...
  *
- * What comes out is one line of JSON: what GET /internal/config?details=true and POST /internal/set
- * answer, with "problem" where a value of the file is wrong, or {"error": "..."} and status 1. */
+ * The output is one line of JSON: the reply of GET /internal/config?details=true or POST
+ * /internal/set, with "problem" for an invalid value of the file, or {"error": "..."} with exit
+ * status 1. */
 #ifndef QN_ROUTER_SETTINGS_FILE_H
 #define QN_ROUTER_SETTINGS_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* True when the program's words (behind its name) mean this. */
+/* Whether the program's arguments are such a command. */
 bool qn_settings_file_meant(size_t n, const char *const *words);
 
-/* Does it; the exit status. env: NAME=VALUE words ending in NULL. */
+/* Runs the command; returns the exit status. env: NAME=VALUE strings, ends with NULL. */
 int qn_settings_file_main(size_t n, const char *const *words, const char *const *env);
 
 #endif

@@ -1,11 +1,12 @@
-/* /upstream/MODEL/PATH: PATH asked of one model, which is loaded for it. Where a server of its own
- * stands behind the model, that answers admins. Quince's own models serve the routes of inference
- * with the model set, whatever the body names, and say how they are.
+/* /upstream/MODEL/PATH: requests PATH of one model, which is loaded first. If a server of another
+ * project runs the model, the requests of admins are forwarded to that server. Models of quince's
+ * own engines serve the inference routes, with MODEL in place of the model in the body, and report
+ * their state.
  *
- * A server of another project reuses prompts that are in its cache without asking whose they are,
- * and how fast it answers tells which are there. So the inference of other clients becomes jobs,
- * which keep owners apart, and their jobs reuse nothing once an admin has asked the server
- * directly. */
+ * A server of another project reuses cached prompts without regard to their owners, and its
+ * response times show which prompts are cached. So inference requests of other clients are served
+ * as jobs, which keep owners apart, and once an admin has used the server directly, jobs reuse no
+ * cached prompts. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -30,8 +31,9 @@ struct visit {
     struct qn_lease *lease;
 };
 
-/* Names have slashes, too: the model is the shortest beginning that names one. No name is longer
- * than QN_MODEL_NAME_MAX or has two slashes side by side, and paths may have thousands. */
+/* Splits id into model and path. Names of models may contain slashes, so the model is the shortest
+ * prefix that names one. The search stops at QN_MODEL_NAME_MAX bytes or at two adjacent slashes,
+ * which no name has, because paths may have thousands of slashes. */
 static bool split(struct visit *v, const char *id)
 {
     struct qn_arena *arena = qn_http_arena(v->http);
@@ -91,7 +93,7 @@ static void say_models(struct visit *v, const struct qn_child_status *s)
     qn_snapshot_unref(snap);
 }
 
-/* What a model says of itself. */
+/* The routes by which quince's own models report their state. */
 static const struct {
     const char *path;
     void (*say)(struct visit *v, const struct qn_child_status *s);
@@ -113,8 +115,8 @@ static bool is_get(const struct qn_http *h)
     return qn_str_eq(qn_http_method(h), "GET") || qn_str_eq(qn_http_method(h), "HEAD");
 }
 
-/* Anything else that a server of another project serves (its slots, its settings) shows what other
- * clients have asked it, or changes it for them. */
+/* Whether the request is inference. Other routes of a foreign server (its slots, its settings)
+ * would show other clients' requests or change their processing, so only admins may use them. */
 static bool is_inference(const struct visit *v)
 {
     struct qn_route_hit hit;
@@ -122,7 +124,7 @@ static bool is_inference(const struct visit *v)
            hit.row->dialect;
 }
 
-/* The model is loaded and one of quince's own. */
+/* Serves a request to a loaded model of quince's own engines. */
 static void serve(struct visit *v, const struct qn_child_status *s)
 {
     struct qn_route_hit hit;
@@ -186,7 +188,7 @@ static void granted(void *ctx, const struct qn_error *why)
     free(v);
 }
 
-/* True when it runs and is one of quince's own: then there is nothing to wait for here. */
+/* Whether the model is loaded and runs on quince's own engine, so that no lease is needed. */
 static bool runs(const struct visit *v, struct qn_child_status *s)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
@@ -199,7 +201,7 @@ static bool runs(const struct visit *v, struct qn_child_status *s)
     return false;
 }
 
-/* Answers, or waits for the model; v is taken over. */
+/* Serves the request, or waits until the model is loaded. Takes ownership of v. */
 static void begin(struct visit *v)
 {
     struct qn_child_status s;
@@ -231,7 +233,7 @@ void qn_api_upstream(const struct qn_models_api *api, struct qn_http *h, const c
     free(v);
 }
 
-/* What llama-server does with one of its slots; of the model used last. */
+/* llama-server's actions on a slot, for the model that was used last. */
 void qn_api_slot(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     static const char *const actions[] = {"save", "restore", "erase"};
