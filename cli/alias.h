@@ -1,4 +1,4 @@
-/* Further names of models. */
+/* Aliases: additional names of models. */
 #ifndef QN_CLI_ALIAS_H
 #define QN_CLI_ALIAS_H
 

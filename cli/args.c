@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* "--name value" and "--name=value". Returns the words used: 0 when argv[i] is not this option, -1
- * when its value is missing. */
+/* Recognises "--name value" and "--name=value". Returns the number of arguments used: 0 if argv[i]
+ * is not this option, -1 if its value is missing. */
 static int take(const char *name, bool wants_value, int argc, char **argv, int i,
                 const char **value)
 {
@@ -34,7 +34,7 @@ static int take_global(struct qn_globals *g, int argc, char **argv, int i)
 {
     const struct {
         const char *name;
-        const char **value; /* or */
+        const char **value; /* an option with a value, or */
         bool *flag;
     } options[] = {
         {"--host", &g->host, NULL},       {"--port", &g->port, NULL},
@@ -56,7 +56,8 @@ static int take_global(struct qn_globals *g, int argc, char **argv, int i)
     return 0;
 }
 
-/* c: the command whose options it may be a misspelling of, too; NULL: none yet. */
+/* c: the command whose options are also candidates for the suggested spelling; NULL: the command is
+ * not known yet. */
 static qn_err unknown(const char *word, const struct qn_cli_command *c, struct qn_error *e)
 {
     static const char *const globals[] = {"--host", "--port", "--api-key",
@@ -86,7 +87,8 @@ qn_err qn_args_globals(struct qn_globals *g, int argc, char **argv, int *i, stru
     return QN_OK;
 }
 
-/* As take_global, for the command's own options. The room for all that are given was checked. */
+/* Like take_global, for the command's own options. The caller has checked that a->given has
+ * room. */
 static int take_own(const struct qn_cli_command *c, int argc, char **argv, int i,
                     struct qn_cli_args *a)
 {

@@ -1,4 +1,4 @@
-/* See ask.h. Questions stand on stderr: what is asked is no part of the output. */
+/* See ask.h. Questions go to stderr, as they are not part of the output. */
 #include "cli/ask.h"
 
 #include "base/str.h"
@@ -19,8 +19,8 @@ bool qn_ask_possible(const struct qn_cli *cli)
     return !cli->json && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* Shows the question and waits for a line. Ctrl-C is seen only while this waits, so that one which
- * comes right behind the question is not missed. */
+/* Shows the question and waits for a line. Ctrl-C is delivered only during the wait, so that one
+ * pressed right after the question appears is not lost. */
 static bool wait_answer(const char *question)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -44,7 +44,8 @@ bool qn_ask_line(const char *question, char *out, size_t n)
         fputc('\n', stderr);
         return false;
     }
-    if (!strchr(line, '\n')) /* the rest of it is no answer to the next question */
+    /* discards the rest of the line, so that it does not answer the next question */
+    if (!strchr(line, '\n'))
         for (int c = getchar(); c != '\n' && c != EOF;)
             c = getchar();
     char *from = line, *to = line + strlen(line);

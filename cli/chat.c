@@ -1,4 +1,4 @@
-/* See chat.h: the one table of the chat's commands. */
+/* See chat.h: the table of the chat's commands. */
 #include "cli/chat.h"
 
 #include "base/buf.h"
@@ -75,8 +75,8 @@ static void set_system(struct qn_chat_session *chat, const char *text)
     puts(*text ? "The system message is set." : "There is no system message now.");
 }
 
-/* True when the server has the model, which is then the chat's, under the name that the server
- * gives it. */
+/* If the server has the model, makes it the chat's model, under the server's name for it, and
+ * returns true. */
 static bool take_model(struct qn_chat_session *chat, const char *name)
 {
     struct qn_json *doc = NULL;
@@ -110,7 +110,7 @@ static void model(struct qn_chat_session *chat, const char *name)
     qn_print_line(chat->c->model);
 }
 
-/* The commands of the same names, with the chat's server. */
+/* Runs the command line's command of the same name, on the chat's server. */
 static void run_command(const struct qn_chat_session *chat,
                         int (*run)(struct qn_cli *cli, const struct qn_cli_args *a),
                         const char *word)
@@ -137,7 +137,7 @@ static void ps(struct qn_chat_session *chat, const char *text)
     run_command(chat, qn_cmd_ps, NULL);
 }
 
-/* run NULL: leaves. Synonyms follow the name that help shows. */
+/* run NULL: leaves the chat. The first name is the one that help shows; synonyms follow. */
 static const struct {
     const char *name;
     bool takes_text;

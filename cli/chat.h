@@ -1,4 +1,4 @@
-/* What a person says to the chat itself: lines that begin with '/'. */
+/* Commands within a chat: lines that begin with '/'. */
 #ifndef QN_CLI_CHAT_H
 #define QN_CLI_CHAT_H
 
@@ -6,10 +6,11 @@
 
 struct qn_chat_session {
     struct qn_conversation *c;
-    char *model; /* owned: chosen in the chat; NULL: the one it began with */
+    char *model; /* owned; the model chosen in the chat; NULL: the one it began with */
 };
 
-/* Obeys a line that begins with '/'; blanks at its end go. Returns false to leave the chat. */
+/* Executes a line that begins with '/'; blanks at its end are removed. False: the user leaves the
+ * chat. */
 bool qn_chat_obey(struct qn_chat_session *chat, char *line);
 
 #endif

@@ -1,4 +1,5 @@
-/* What every subcommand of `quince` gets: where the server is, how to print, its own arguments. */
+/* The context of every subcommand of `quince`: the server's address, the form of the output, the
+ * arguments. */
 #ifndef QN_CLI_CLI_H
 #define QN_CLI_CLI_H
 
@@ -8,40 +9,40 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Exit statuses: scripts depend on them. */
+/* Exit statuses, which scripts rely on. */
 enum { QN_EXIT_OK = 0, QN_EXIT_FAILED = 1, QN_EXIT_USAGE = 2 };
 
 struct qn_cli {
-    struct qn_target at;   /* the server */
+    struct qn_target at;   /* the server's address */
     const char *api_key;   /* NULL: none */
-    const char *admin_key; /* for what changes the server itself; NULL: none */
+    const char *admin_key; /* for requests that need an admin; NULL: none */
     bool json;             /* machine-readable output */
 };
 
-/* An option of a subcommand: "--name" with or without a value, or with two. */
+/* An option of a subcommand: "--name" without a value, with one or with two. */
 struct qn_cli_option {
     const char *name;  /* "--system" */
-    const char *value; /* what stands for the value in the help, NULL: a switch */
+    const char *value; /* placeholder for the value in the help; NULL: a switch */
     const char *help;
-    const char *second; /* what stands for a second value, NULL: there is none */
+    const char *second; /* placeholder for a second value; NULL: none */
 };
 
 enum { QN_CLI_OPTIONS_MAX = 16, QN_CLI_WORDS_MAX = 64, QN_CLI_GIVEN_MAX = 64 };
 
-/* An option as it was given: some may be given more than once. */
+/* One occurrence of an option; some options may be given more than once. */
 struct qn_cli_given {
-    int option;                 /* its place in the option table */
-    const char *value, *second; /* "" for a switch; second: NULL when it takes one value */
+    int option;                 /* index in the option table */
+    const char *value, *second; /* "" for a switch; second: NULL if the option has one value */
 };
 
 struct qn_cli_args {
-    const char *values[QN_CLI_OPTIONS_MAX];      /* by the option table's order, the last one given;
-                                                    NULL: not given; "" for a switch */
-    struct qn_cli_given given[QN_CLI_GIVEN_MAX]; /* all, in order */
+    /* For each option of the table, the last value given; NULL: not given; "" for a switch. */
+    const char *values[QN_CLI_OPTIONS_MAX];
+    struct qn_cli_given given[QN_CLI_GIVEN_MAX]; /* all occurrences, in order */
     int n_given;
-    const char *words[QN_CLI_WORDS_MAX]; /* what is not an option */
+    const char *words[QN_CLI_WORDS_MAX]; /* the arguments that are not options */
     int n_words;
-    char **rest; /* of a raw command: everything after its name, NULL at the end */
+    char **rest; /* for a raw command: the arguments after its name, ends with NULL */
 };
 
 struct qn_cli_command {
@@ -50,16 +51,16 @@ struct qn_cli_command {
     const char *summary;                 /* one line */
     const char *details;                 /* more lines for `quince help NAME`, or NULL */
     const struct qn_cli_option *options; /* ends with a NULL name; may be NULL */
-    int min_words, max_words;            /* at most QN_CLI_WORDS_MAX */
-    bool raw;                            /* takes its arguments as they are (serve) */
+    int min_words, max_words;            /* allowed number of words, at most QN_CLI_WORDS_MAX */
+    bool raw;                            /* gets its arguments unparsed (serve) */
     int (*run)(struct qn_cli *cli, const struct qn_cli_args *args);
 };
 
-/* Tells why a command failed and returns QN_EXIT_FAILED: "quince: message" on stderr, or with
+/* Reports why a command failed and returns QN_EXIT_FAILED: "quince: message" on stderr, or with
  * --json {"error":{"message","code"}} on stdout. */
 int qn_cli_failed(const struct qn_cli *cli, const struct qn_error *e);
 
-/* The same for a wrong command line; returns QN_EXIT_USAGE. */
+/* Like qn_cli_failed, for an invalid command line; returns QN_EXIT_USAGE. */
 int qn_cli_misused(const struct qn_cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

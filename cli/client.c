@@ -14,12 +14,12 @@ enum { CONNECT_TIMEOUT_S = 10, PROBE_TIMEOUT_MS = 5000, POLL_MS = 100 };
 struct exchange {
     CURL *curl;
     struct curl_slist *headers;
-    struct qn_buf body; /* the reply, when it is not a stream of events */
+    struct qn_buf body; /* the reply, unless it is a stream of events */
     struct qn_sse sse;
-    bool streaming; /* an event stream goes to fn */
+    bool streaming; /* the reply is an event stream that goes to fn */
     qn_client_event fn;
     void *ctx;
-    bool stopped; /* fn said so */
+    bool stopped; /* fn returned false */
 };
 
 static void on_event(void *ctx, const char *event, const char *data, size_t n)
@@ -107,7 +107,7 @@ static qn_err stranger(const struct qn_cli *cli, struct qn_error *e)
                    cli->at.url);
 }
 
-/* The message inside any of the error shapes a server of this kind sends. */
+/* Finds the message in any of the error formats that such servers use. */
 static qn_err reply_error(const struct qn_cli *cli, struct exchange *x, struct qn_error *e)
 {
     long status = status_of(x);
@@ -158,7 +158,7 @@ static qn_err transport_error(const struct qn_cli *cli, CURLcode rc, struct qn_e
         return qn_fail(e, QN_EIO, "there is no host '%s' (%s)", cli->at.host, cli->at.url);
     case CURLE_OPERATION_TIMEDOUT:
         return qn_fail(e, QN_ETIMEOUT, "the server at %s did not answer in time", cli->at.url);
-    case CURLE_UNSUPPORTED_PROTOCOL: /* HTTP/0.9, that is: no HTTP at all */
+    case CURLE_UNSUPPORTED_PROTOCOL: /* curl reports HTTP/0.9, so the program does not speak HTTP */
     case CURLE_WEIRD_SERVER_REPLY:
         return stranger(cli, e);
     case CURLE_GOT_NOTHING:
@@ -173,7 +173,7 @@ static qn_err transport_error(const struct qn_cli *cli, CURLcode rc, struct qn_e
     }
 }
 
-/* Runs the transfer on a multi handle, so that the caller gets its turn while nothing arrives. */
+/* Runs the transfer on a multi handle, so that wait->tick is called while no data arrives. */
 static CURLcode perform(CURL *curl, const struct qn_client_wait *wait, bool *cancelled)
 {
     CURLM *multi = curl_multi_init();
@@ -203,7 +203,7 @@ static CURLcode perform(CURL *curl, const struct qn_client_wait *wait, bool *can
     return rc;
 }
 
-/* Performs and judges everything but the body. */
+/* Sends the request and checks status and headers of the reply; the caller parses the body. */
 static qn_err exchange(struct exchange *x, const struct qn_cli *cli,
                        const struct qn_client_wait *wait, struct qn_error *e)
 {
@@ -219,7 +219,7 @@ static qn_err exchange(struct exchange *x, const struct qn_cli *cli,
     return status_of(x) >= 300 ? reply_error(cli, x, e) : QN_OK;
 }
 
-/* Performs what begin() answered `err` for, and parses the reply. */
+/* Sends the request, unless begin() failed with `err`, and parses the reply. */
 static qn_err finish(struct exchange *x, const struct qn_cli *cli, qn_err err, long timeout_s,
                      const struct qn_client_wait *wait, struct qn_json **out, struct qn_error *e)
 {

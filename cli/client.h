@@ -1,5 +1,5 @@
-/* Requests to the server: whole replies and event streams. Blocking; the only user of libcurl here.
- */
+/* Requests to the server, for complete replies and event streams. Blocking. No other file of the
+ * command line uses libcurl. */
 #ifndef QN_CLI_CLIENT_H
 #define QN_CLI_CLIENT_H
 
@@ -12,44 +12,46 @@
 
 enum { QN_CLIENT_REPLY_MAX = 64 * 1024 * 1024 };
 
-/* What goes on while a reply is awaited. */
+/* What happens while the program waits for a reply. */
 struct qn_client_wait {
-    const volatile sig_atomic_t *stop; /* MAY be NULL. Not 0 (a signal handler sets it): the call
-                                 ends with QN_ECANCELLED */
-    void (*tick)(void *ctx); /* MAY be NULL. Called several times a second; may make other calls */
+    /* MAY be NULL. If it becomes nonzero (set by a signal handler), the call ends with
+     * QN_ECANCELLED. */
+    const volatile sig_atomic_t *stop;
+    /* MAY be NULL. Called several times a second; may send other requests */
+    void (*tick)(void *ctx);
     void *ctx;
 };
 
-/* Sends the request and parses the reply. body NULL: GET, else POST of JSON text. A reply of 400 or
- * more is an error that carries the server's own message (QN_ECONTEXT: the prompt does not fit the
- * model); no connection is QN_EIO saying how to start the server. *out is the caller's to free.
- * timeout_s 0: as long as it takes. wait MAY be NULL. */
+/* Sends a request and parses the reply. body NULL: GET, else POST of this JSON text. A status of
+ * 400 or more is an error with the server's message (QN_ECONTEXT: the prompt does not fit the
+ * context). QN_EIO: no connection; the message says how to start the server. The caller frees *out.
+ * timeout_s 0: no limit. wait MAY be NULL. */
 qn_err qn_client_call(const struct qn_cli *cli, const char *path, const char *body, long timeout_s,
                       const struct qn_client_wait *wait, struct qn_json **out, struct qn_error *e);
 
-/* The same with a method of its own ("DELETE"); body MAY be NULL. */
+/* Like qn_client_call, with any method ("DELETE"); body MAY be NULL. */
 qn_err qn_client_send(const struct qn_cli *cli, const char *method, const char *path,
                       const char *body, long timeout_s, struct qn_json **out, struct qn_error *e);
 
-/* Appends text as a part of a path or a query: what is not a letter, a digit or one of -._~ is
- * percent-encoded (RFC 3986, section 2.3). keep_slash: '/' stays, too. */
+/* Appends text as a component of a path or a query; characters other than letters, digits and -._~
+ * are percent-encoded (RFC 3986, section 2.3). keep_slash: '/' is not encoded either. */
 void qn_client_escape(struct qn_buf *out, const char *text, bool keep_slash);
 
 enum qn_presence {
-    QN_NOBODY,   /* nothing listens there */
+    QN_NOBODY,   /* no program listens there */
     QN_SERVER,   /* a quince server */
-    QN_STRANGER, /* another program answers */
-    QN_SILENT    /* something listens and does not answer */
+    QN_STRANGER, /* another program answered */
+    QN_SILENT    /* a program listens and does not answer */
 };
 
-/* Who is at cli's address? */
+/* Finds out which kind of program listens at cli's address. */
 enum qn_presence qn_client_probe(const struct qn_cli *cli);
 
-/* One event's name ("message" when it has none) and data ("[DONE]" included). Return false to stop
- * the stream: the connection is closed and the call answers QN_ECANCELLED. */
+/* Gets one event's name ("message" if it has none) and data ("[DONE]" included). Return false to
+ * stop the stream: the connection is closed and the call returns QN_ECANCELLED. */
 typedef bool (*qn_client_event)(void *ctx, const char *event, const char *data, size_t n);
 
-/* POSTs and hands over the reply's events. wait MAY be NULL. */
+/* POSTs a request and passes each event of the reply to fn. wait MAY be NULL. */
 qn_err qn_client_stream(const struct qn_cli *cli, const char *path, const char *body,
                         qn_client_event fn, void *ctx, const struct qn_client_wait *wait,
                         struct qn_error *e);

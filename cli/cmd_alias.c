@@ -1,4 +1,4 @@
-/* alias: further names of models. */
+/* alias: additional names of models. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -15,7 +15,7 @@ enum { CALL_TIMEOUT_S = 30, BODY_MAX = 64 * 1024 };
 
 static const char route[] = "/internal/aliases";
 
-/* model NULL: the name alone. */
+/* model NULL: writes the alias alone. */
 static void write_body(struct qn_buf *out, const char *alias, const char *model)
 {
     struct qn_jw w = qn_jw_to(out);

@@ -1,5 +1,5 @@
-/* backends: the engines that run models, quince's own and others; installing and removing others.
- */
+/* backends: lists quince's own engines and those of other projects; installs and removes the
+ * latter. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -61,7 +61,7 @@ static void add_row(struct qn_table *t, const struct qn_jref *recipe, const stru
     qn_table_row(t, cells);
 }
 
-/* What is done with each engine. */
+/* Called for each engine. */
 typedef void (*engine_fn)(void *ctx, const struct qn_jref *recipe, const struct qn_jref *backend);
 
 static void to_table(void *ctx, const struct qn_jref *recipe, const struct qn_jref *backend)
@@ -69,7 +69,7 @@ static void to_table(void *ctx, const struct qn_jref *recipe, const struct qn_jr
     add_row(ctx, recipe, backend);
 }
 
-/* Returns how many were left out because they cannot be used here. */
+/* Returns how many engines were left out because they cannot be used on this machine. */
 static size_t each(const struct qn_jref *recipes, bool all, engine_fn fn, void *ctx)
 {
     struct qn_jref recipe, backend;
@@ -86,13 +86,13 @@ static size_t each(const struct qn_jref *recipes, bool all, engine_fn fn, void *
     return left_out;
 }
 
-/* What an engine's state alone does not say, "" where it does. */
+/* A remark about an engine that its state does not express; "" if there is none. */
 static const char *note_of(const struct qn_jref *backend)
 {
     return qn_str_eq(text(backend, "state"), "installable") ? "" : text(backend, "message");
 }
 
-/* Engines of which the same is to be said. */
+/* Engines that share a remark. */
 struct note {
     const char *says;
     struct qn_buf names;
@@ -121,7 +121,7 @@ static void to_notes(void *ctx, const struct qn_jref *recipe, const struct qn_jr
     qn_buf_fmt(&notes->v[i].names, "%s%s", notes->v[i].names.len ? ", " : "", name);
 }
 
-/* Why some are not as they could be. */
+/* Prints why some engines are not usable or not up to date. */
 static void print_notes(const struct qn_jref *recipes, bool all)
 {
     struct notes notes = {.n = 0};
@@ -162,7 +162,7 @@ static int list(const struct qn_cli *cli, bool all)
 
 /* ---- changes ---- */
 
-/* "RECIPE:BACKEND"; false: it is none. */
+/* Parses "RECIPE:BACKEND"; false: word does not have this form. */
 static bool write_request(const char *word, bool force, bool stream, struct qn_buf *out)
 {
     char recipe[NAME_MAX_BYTES];
@@ -186,7 +186,7 @@ struct installing {
     struct qn_progress_line progress;
     char version[NAME_MAX_BYTES];
     bool complete, failed, unread;
-    struct qn_error error; /* when failed: what the server said */
+    struct qn_error error; /* the server's message if the installation failed */
 };
 
 static bool on_event(void *ctx, const char *event, const char *data, size_t n)

@@ -1,4 +1,4 @@
-/* cleanup: what downloads left behind and nothing needs goes. */
+/* cleanup: deletes leftovers of downloads that no model needs. */
 #include "base/json.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
@@ -43,7 +43,7 @@ static qn_err ask_server(const struct qn_cli *cli, bool dry, struct qn_json **ou
                           out, e);
 }
 
-/* Shows what would go; with --dry-run that is all, else a person is asked. */
+/* Lists what would be deleted. With --dry-run that is all; otherwise the user is asked. */
 static qn_err preview(struct qn_cli *cli, bool dry, bool *goes_on, struct qn_error *e)
 {
     struct qn_json *doc = NULL;

@@ -1,5 +1,5 @@
-/* completion: scripts that let a shell complete what is typed for `quince`. They ask this program
- * itself (`quince completion words -- WORDS`), so they never fall behind it. */
+/* completion: scripts by which a shell completes arguments of `quince`. The scripts call this
+ * program (`quince completion words -- WORDS`), so they need no update when commands change. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -12,7 +12,7 @@
 
 enum { ASK_TIMEOUT_S = 2 };
 
-/* Bash takes ':' for the end of a word: what stands before it there is taken off the candidates. */
+/* Bash splits words at ':', so the part of a word before ':' is removed from the candidates. */
 static const char bash[] =
     "_quince() {\n"
     "    local line=${COMP_LINE:0:COMP_POINT} IFS=$'\\n' word\n"
@@ -34,7 +34,7 @@ static const char zsh[] =
     "}\n"
     "compdef _quince quince\n";
 
-/* Names that begin with prefix; a server that does not run has none. */
+/* Prints names that begin with prefix; none if no server runs. */
 static void print_models(const struct qn_cli *cli, const char *prefix, bool all)
 {
     struct qn_json *doc = NULL;

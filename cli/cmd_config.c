@@ -1,4 +1,4 @@
-/* config: the settings of the running server, or config.json itself while none runs. */
+/* config: the settings of the running server or, if none runs, config.json itself. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -14,7 +14,7 @@
 
 enum { CALL_TIMEOUT_S = 30, BODY_MAX = 256 * 1024, VALUE_MAX = 64 * 1024 };
 
-/* Text as it is, anything else as JSON. */
+/* Texts without quotes, other values as JSON. */
 static void value_text(const struct qn_jref *value, struct qn_buf *out)
 {
     if (qn_json_type(value) == QN_JSON_STRING)
@@ -49,7 +49,7 @@ static void print_settings(const struct qn_jref *settings)
         puts("* from the server's next start on");
 }
 
-/* What of the file is wrong, and what to do. */
+/* Prints what is invalid in the file, and how to correct it. */
 static void print_problems(const struct qn_jref *settings)
 {
     struct qn_jref it;
@@ -73,7 +73,7 @@ static bool same_name(const char *a, const char *b)
     return *a == *b;
 }
 
-/* One setting's value alone, for scripts. */
+/* Prints one setting's value without its name, for scripts. */
 static int print_one(const struct qn_cli *cli, const struct qn_jref *settings, const char *wanted)
 {
     struct qn_jref it;
@@ -95,7 +95,7 @@ static int print_one(const struct qn_cli *cli, const struct qn_jref *settings, c
     return qn_cli_misused(cli, "there is no setting '%.80s': `quince config` lists them", wanted);
 }
 
-/* {"name": value} of rows, as GET /internal/config writes it. */
+/* Prints {"name": value} for all rows, in the form of GET /internal/config. */
 static void print_values(const struct qn_jref *settings)
 {
     struct qn_buf text;
@@ -150,7 +150,7 @@ static int show(const struct qn_cli *cli, const char *name)
     return status;
 }
 
-/* NAME=VALUE words, or with reset names alone, as the body of a request. */
+/* Converts arguments NAME=VALUE or (reset) NAME to the body of a request. */
 static int write_changes(const struct qn_cli *cli, const struct qn_cli_args *a, bool reset,
                          struct qn_buf *body)
 {

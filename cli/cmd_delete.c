@@ -1,4 +1,4 @@
-/* delete: models leave this machine. */
+/* delete: removes models from this machine. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "cli/ask.h"
@@ -14,7 +14,7 @@ enum { CALL_TIMEOUT_S = 120, BODY_MAX = 64 * 1024, QUESTION_MAX = 512 };
 
 enum { OPTION_YES };
 
-/* A person at the terminal is asked; who cannot be asked must have said --yes before. */
+/* Asks the user at the terminal. Without a terminal, --yes is required. */
 static bool agreed(const struct qn_cli *cli, const struct qn_cli_args *a, const struct qn_entry *m)
 {
     char question[QUESTION_MAX], bytes[16];
@@ -76,7 +76,7 @@ static qn_err delete_one(struct qn_cli *cli, const struct qn_cli_args *a, const 
     return err;
 }
 
-/* One that fails does not keep the others. */
+/* If one model cannot be deleted, the others still are. */
 int qn_cmd_delete(struct qn_cli *cli, const struct qn_cli_args *a)
 {
     int status = QN_EXIT_OK;

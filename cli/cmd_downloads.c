@@ -1,4 +1,4 @@
-/* downloads: what the server fetches, and what it is told about that. */
+/* downloads: lists the server's downloads and controls them. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -55,7 +55,7 @@ static void add_row(struct qn_table *t, const struct qn_jref *job)
     qn_table_row(t, cells);
 }
 
-/* The table, then why some failed. Returns how many jobs are at work. */
+/* Appends the table, then the reasons of failures. Returns the number of active jobs. */
 static size_t write_jobs(const struct qn_jref *jobs, size_t width, bool live, struct qn_buf *out)
 {
     static const char *const titles[] = {"Model", "State", "Done", "Size", "Rate", "Left"};
@@ -75,15 +75,16 @@ static size_t write_jobs(const struct qn_jref *jobs, size_t width, bool live, st
         qn_buf_char(out, '\n');
         qn_table_fit(out, text(&it, "model_name"), width);
         qn_buf_str(out, ":\n  ");
-        qn_table_fit(out, why, live ? width - 2 : SIZE_MAX); /* no line may wrap */
+        /* a line that wraps would break the redrawing */
+        qn_table_fit(out, why, live ? width - 2 : SIZE_MAX);
     }
     if (out->len && out->data[out->len - 1] != '\n')
         qn_buf_char(out, '\n');
     return running;
 }
 
-/* The array of jobs, whichever way it is wrapped. */
-/* path: all downloads, or those that run or have just ended. */
+/* Finds the array of jobs in the reply, which may be the array or an object with it. */
+/* path: the route of all downloads, or of those that run or have ended recently. */
 static qn_err fetch_jobs(const struct qn_cli *cli, const char *path, struct qn_json **doc,
                          struct qn_jref *root, struct qn_jref *jobs, struct qn_error *e)
 {
@@ -141,7 +142,7 @@ static size_t lines_of(const char *s)
     return n;
 }
 
-/* Draws the jobs over what was drawn before; `drawn` lines of it. */
+/* Draws the jobs over the previous table, which had `drawn` lines. */
 static size_t draw(struct qn_buf *out, size_t drawn, bool goes_on)
 {
     size_t height = qn_screen_height(stdout);
@@ -150,7 +151,8 @@ static size_t draw(struct qn_buf *out, size_t drawn, bool goes_on)
     if (drawn)
         printf("\033[%zuA\r\033[J", drawn);
     size_t lines = lines_of(qn_buf_cstr(out));
-    for (; lines >= height && goes_on; lines--) { /* what scrolled away could not be drawn over */
+    /* lines that have scrolled off the screen cannot be redrawn */
+    for (; lines >= height && goes_on; lines--) {
         const char *end = strchr(out->data, '\n');
         qn_buf_drop(out, (size_t)(end - out->data) + 1);
     }

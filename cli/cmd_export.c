@@ -1,4 +1,4 @@
-/* export: a model's definition as JSON, for another machine or another list. */
+/* export: writes a model's definition as JSON, for another machine or a list. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "cli/ask.h"
@@ -14,7 +14,7 @@ enum { TEXT_MAX = 1024 * 1024, QUESTION_MAX = 512 };
 
 enum { OPTION_OUTPUT, OPTION_YES };
 
-/* A file that is there is not lost by mistake. */
+/* Asks before an existing file is overwritten. */
 static qn_err may_write(const struct qn_cli *cli, const struct qn_cli_args *a, struct qn_error *e)
 {
     const char *path = a->values[OPTION_OUTPUT];
@@ -38,7 +38,7 @@ static qn_err write_file(const char *path, const struct qn_buf *text, struct qn_
     return QN_OK;
 }
 
-/* A definition that names a file of this machine means nothing on another one. */
+/* Warns that the definition names a file of this machine, which other machines do not have. */
 static void warn_local(const struct qn_jref *entry)
 {
     struct qn_jref checkpoint = qn_json_get(entry, "checkpoint");

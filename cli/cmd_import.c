@@ -1,4 +1,5 @@
-/* import: a model file of this machine becomes known, without a copy; or a JSON definition does. */
+/* import: registers a model file of this machine without copying it, or the models of a JSON
+ * definition. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -35,7 +36,7 @@ static void print_imported(const char *name, const char *path)
     qn_print_line(name);
 }
 
-/* A name that was asked for; without one the server names the model after its file. */
+/* Writes the name that the user gave; without one the server names the model after its file. */
 static void write_name(const char *wanted, struct qn_jw *w)
 {
     struct qn_buf name;
@@ -52,7 +53,7 @@ int qn_import_file(struct qn_cli *cli, const char *file, const char *wanted, boo
     struct qn_error e = {0};
     if (qn_str_starts(file, "file://"))
         file += 7;
-    /* A file of another machine is named as that machine knows it. */
+    /* for a server on another machine, the path is passed on unchanged */
     char *path = cli->at.local ? qn_path_absolute(file, &e) : qn_xstrdup(file);
     if (!path)
         return qn_cli_failed(cli, &e);
@@ -96,7 +97,7 @@ static void print_registered(const struct qn_cli *cli, const struct qn_json *rep
     qn_print_line(qn_json_raw_str(&name));
 }
 
-/* One after the other; the first that is refused ends it. */
+/* Registers one definition after another and stops at the first that the server refuses. */
 static qn_err import_definitions(struct qn_cli *cli, const struct qn_json *doc, const char *name,
                                  struct qn_error *e)
 {

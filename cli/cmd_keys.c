@@ -1,4 +1,4 @@
-/* keys: who may use the server. */
+/* keys: API keys of the server. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -42,7 +42,7 @@ static int list(const struct qn_cli *cli)
                       "No keys: every program that reaches the server may use its models");
 }
 
-/* The key alone goes to stdout, so that a script can take it. */
+/* Prints only the key on stdout, so that a script can read it. */
 static int add(const struct qn_cli *cli, const char *name, bool admin)
 {
     struct qn_json *doc = NULL;

@@ -1,4 +1,4 @@
-/* list: the models that are here, and those that can be downloaded. */
+/* list: installed models, and models that can be downloaded. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -16,8 +16,8 @@ enum { CALL_TIMEOUT_S = 30, LABELS_MAX = 4096 };
 
 enum { OPTION_ALL, OPTION_DOWNLOADED };
 
-/* Where a model stands. */
-enum place { HERE, AVAILABLE, UNSUPPORTED /* listed, but nothing here can run it */ };
+/* Whether a model is installed. */
+enum place { HERE, AVAILABLE, UNSUPPORTED /* in the list, but no engine here can run it */ };
 
 static bool shown(const struct qn_jref *it, enum place place, const char *filter)
 {
@@ -59,7 +59,7 @@ static void print_local(const struct qn_jref *list, const char *filter)
     qn_table_free(t);
 }
 
-/* memory: what the machine has, or 0. */
+/* memory: bytes of the machine's memory; 0: unknown. */
 static void print_available(const struct qn_jref *list, const char *filter, double memory)
 {
     static const char *const titles[] = {"Model", "Size", "Labels"};
@@ -117,7 +117,7 @@ static void print_tables(const struct qn_jref *list, const char *filter, bool al
     }
 }
 
-/* An array of the server's own entries. */
+/* Prints the server's entries as an array. */
 static void print_json(const struct qn_jref *list, const char *filter, bool all)
 {
     struct qn_buf b;

@@ -1,4 +1,4 @@
-/* load, unload: models in memory. */
+/* load, unload: brings models into memory and removes them. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -15,8 +15,8 @@
 enum { REQUEST_MAX = 1024 * 1024, COUNT_TEXT_MAX = 32 };
 enum { OPTION_CTX_SIZE, OPTION_KEEP_ALIVE, OPTION_PINNED, OPTION_SAVE, OPTION_MEMBERS };
 
-/* Options that are members of the request as they are, in the order of the table in commands.c,
- * which they end. `flag`: the option's name, of those that are numbers. */
+/* Options that are members of the request under their own name. They are the last options of `load`
+ * in commands.c, in the same order. `flag`: the option's name if its value is a number. */
 static const struct {
     const char *member, *flag;
 } members[] = {
@@ -27,7 +27,7 @@ static const struct {
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
-/* The first option that has to be a number and is none, or NULL. */
+/* Returns the first option that must be a number and is not, or NULL. */
 static const char *no_number(const struct qn_cli_args *a)
 {
     double value;
@@ -57,7 +57,7 @@ static void print_reply(const struct qn_json *doc)
     qn_print_json(&root);
 }
 
-/* 100000 as "100,000". */
+/* Writes 100000 as "100,000". */
 static void write_count(double n, char out[static COUNT_TEXT_MAX])
 {
     char digits[COUNT_TEXT_MAX];
@@ -70,7 +70,7 @@ static void write_count(double n, char out[static COUNT_TEXT_MAX])
     out[at] = '\0';
 }
 
-/* That it is loaded, and with less context than was asked for. */
+/* Reports that the model is loaded and, if so, that its context is smaller than requested. */
 static void say_loaded(const char *model, const struct qn_json *doc)
 {
     struct qn_jref root = qn_json_root(doc), has = qn_json_get(&root, "ctx_size");
@@ -101,7 +101,7 @@ int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
     char *pulled = NULL;
     qn_err err = qn_launch_server(cli, &e);
     if (!err && qn_offer(cli, a->words[0], &pulled))
-        return QN_EXIT_FAILED; /* it has been said why */
+        return QN_EXIT_FAILED; /* qn_offer has printed the reason */
     const char *model = pulled ? pulled : a->words[0];
     struct qn_buf body;
     qn_buf_init(&body, REQUEST_MAX);

@@ -1,6 +1,6 @@
-/* logs: the server's log, or one model's part of it, once or as it is written. Following goes on
- * after the connection broke: the log's id and the number of the last line tell the server where,
- * and tell us whether it is still the same one. */
+/* logs: prints the server's log or one model's part of it, once or continuously. Following resumes
+ * after the connection broke: the log's id and the number of the last line tell the server where to
+ * continue, and tell this program whether it is still the same log. */
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -14,22 +14,22 @@
 #include <unistd.h>
 
 enum { CALL_TIMEOUT_S = 30, LINES_DEFAULT = 100, LINES_MAX = 100000, AGAIN_US = 500000 };
-enum { FOLLOW, FOLLOW_SHORT, LINES, LEVEL }; /* places in the option table */
-enum { INDENT = 15, LOG_ID_MAX = 64 };       /* of a line's text: behind time and level */
+enum { FOLLOW, FOLLOW_SHORT, LINES, LEVEL }; /* indexes in the option table */
+enum { INDENT = 15, LOG_ID_MAX = 64 }; /* indentation of a line's text, after time and level */
 
 struct reading {
     struct qn_cli *cli;
     const char *model, *level;
-    int64_t lines; /* < 0: go on behind `after` */
+    int64_t lines; /* < 0: continue after line `after` */
     int64_t after;
-    char log_id[LOG_ID_MAX + 1]; /* "": nothing has been read */
-    bool broken;                 /* the connection had to be made anew */
-    bool written;                /* stdout takes what is written to it */
+    char log_id[LOG_ID_MAX + 1]; /* "": no line has been read yet */
+    bool broken;                 /* the connection broke and was made again */
+    bool written;                /* stdout accepts output */
 };
 
 /* ---- showing a line ---- */
 
-/* Words of text from column `at` on; what does not fit goes on below, INDENT columns in. */
+/* Prints the words of text from column `at` on; continuation lines are indented by INDENT. */
 static void print_wrapped(const char *text, size_t at, size_t width)
 {
     for (bool first = true; *text; first = false) {
@@ -54,7 +54,7 @@ static void print_wrapped(const char *text, size_t at, size_t width)
     }
 }
 
-/* A line is "TIME level tag text"; the first two are shown in their own way. */
+/* A line is "TIME level tag text"; time and level are printed in another format. */
 static const char *behind_level(const char *line)
 {
     for (int i = 0; i < 2; i++) {
@@ -66,7 +66,7 @@ static const char *behind_level(const char *line)
     return line;
 }
 
-/* Hours, minutes and seconds here of "2026-01-31T12:00:00.123Z". */
+/* Local hours, minutes and seconds of "2026-01-31T12:00:00.123Z". */
 static void local_time(const char *stamp, char out[static 9])
 {
     struct tm utc = {0}, here;
@@ -149,7 +149,8 @@ static void note(const struct reading *r, const char *text)
     fprintf(stderr, " --%s\n", qn_screen_ink(stderr, QN_INK_PLAIN));
 }
 
-/* The stream has begun: is it the log that was being read, and is anything missing? */
+/* Called when the stream begins: checks whether this is the log that was read before, and whether
+ * lines are missing. */
 static void take_place(struct reading *r, const struct qn_jref *root)
 {
     struct qn_jref id = qn_json_get(root, "log_id"), lost = qn_json_get(root, "lost"),
@@ -194,8 +195,8 @@ static bool on_event(void *ctx, const char *event, const char *data, size_t n)
     return r->written;
 }
 
-/* Until Ctrl-C, or until the reader of the output has gone. A server that goes is waited for, once
- * it was there. */
+/* Follows the log until Ctrl-C or until the reader of the output has closed it. If a server that
+ * was reached before stops, waits for the next one. */
 static qn_err follow(struct reading *r, struct qn_error *e)
 {
     for (;;) {

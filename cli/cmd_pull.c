@@ -1,4 +1,4 @@
-/* pull: a model comes to this machine. */
+/* pull: downloads a model. */
 #include "cli/cli.h"
 #include "cli/import.h"
 #include "cli/pull.h"

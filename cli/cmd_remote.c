@@ -1,4 +1,4 @@
-/* remote: models that servers elsewhere compute: vLLM, SGLang, llama-server, another quince. */
+/* remote: models that other servers compute: vLLM, SGLang, llama-server, another quince. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -25,7 +25,8 @@ enum {
     OPTION_LABEL
 };
 
-/* A key is never an argument, where every user of the machine could read it. */
+/* Reads a key from a file. A key is never an argument, because all users of the machine can see the
+ * arguments of a process. */
 static qn_err read_key(const char *path, struct qn_buf *out, struct qn_error *e)
 {
     char line[KEY_MAX];
@@ -39,7 +40,7 @@ static qn_err read_key(const char *path, struct qn_buf *out, struct qn_error *e)
     return !err && !out->len ? qn_fail(e, QN_EINVAL, "there is no key in %.300s", path) : err;
 }
 
-/* "3*https://host/v1": an address with a weight before it. */
+/* Writes "3*https://host/v1", an address with its weight. */
 static void write_upstream(struct qn_jw *w, const char *word)
 {
     const char *star = strchr(word, '*');
@@ -149,7 +150,7 @@ static void add_row(struct qn_table *t, const struct qn_jref *model, const struc
     qn_table_row(t, cells);
 }
 
-/* Every server of every remote model. */
+/* Adds a row for every server of every remote model. */
 static size_t add_rows(struct qn_table *t, const struct qn_jref *models)
 {
     struct qn_jref m, u;

@@ -1,5 +1,4 @@
-/* run and chat: one answer for a prompt from the arguments or a pipe, or a conversation (repl.c).
- */
+/* run and chat: one reply to a prompt from the arguments or a pipe, or a conversation (repl.c). */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -27,8 +26,8 @@ enum {
     OPTION_HIDE_THINKING
 };
 
-/* Appends what is piped in, to its end, less the line breaks there. After a prompt comes an empty
- * line first. */
+/* Appends the text piped in, without line breaks at its end. If there is a prompt already, an empty
+ * line comes first. */
 static qn_err read_stdin(struct qn_buf *out, struct qn_error *e)
 {
     char chunk[16384];
@@ -48,7 +47,7 @@ static qn_err read_stdin(struct qn_buf *out, struct qn_error *e)
     return QN_OK;
 }
 
-/* True for a pipe, a socket or a file, which hold text. /dev/null or a terminal is none. */
+/* True if stdin is a pipe, a socket or a file; false if it is /dev/null or a terminal. */
 static bool text_is_piped_in(void)
 {
     struct stat st;
@@ -56,7 +55,7 @@ static bool text_is_piped_in(void)
            (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
-/* The model used last, else the suggested one, else the first. The caller frees. */
+/* Returns the model used last, else the suggested one, else the first. The caller frees. */
 static qn_err default_model(const struct qn_cli *cli, char **out, struct qn_error *e)
 {
     struct qn_json *doc = NULL;
@@ -119,8 +118,8 @@ static qn_err answer_once(struct qn_conversation *c, const char *prompt, bool js
     return err;
 }
 
-/* prompt NULL: it is piped in, or a person at the terminal types one after the other. model NULL:
- * the default. */
+/* prompt NULL: it is piped in, or the user types prompts in a chat. model NULL: the default
+ * model. */
 static int converse(struct qn_cli *cli, const struct qn_cli_args *a, const char *model,
                     const char *prompt)
 {
@@ -168,7 +167,7 @@ static int converse(struct qn_cli *cli, const struct qn_cli_args *a, const char 
     qn_buf_deinit(&text);
     free(found);
     if (declined || (err && ferror(stdout)))
-        return QN_EXIT_FAILED; /* main says why, when it is worth saying */
+        return QN_EXIT_FAILED; /* main reports the write error, unless it is a closed pipe */
     return err ? qn_cli_failed(cli, &e) : QN_EXIT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* search: models on a hub, by words. */
+/* search: finds models on a hub by words. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"

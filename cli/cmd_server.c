@@ -1,4 +1,4 @@
-/* serve, version: about the server itself. */
+/* serve, version: starts the server, prints its version. */
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
@@ -25,7 +25,8 @@ int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a)
         args[n++] = "--port";
         args[n++] = port;
     }
-    memcpy(args + n, a->rest, rest * sizeof *args); /* the last of equal options counts */
+    /* the user's options come last, and the last of equal options is used */
+    memcpy(args + n, a->rest, rest * sizeof *args);
     execv(program, args);
     struct qn_error e;
     qn_fail_errno(&e, "cannot start %s", program);

@@ -1,4 +1,4 @@
-/* show: everything about one model. */
+/* show: all information about one model. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -17,7 +17,7 @@
 
 enum { CALL_TIMEOUT_S = 30, TEXT_MAX = 64 * 1024, LABEL_COLUMNS = 14 };
 
-/* One line; nothing for an empty value. */
+/* Prints one line; nothing if the value is empty. */
 static void line(const char *label, const char *value)
 {
     if (!value[0])
@@ -42,7 +42,7 @@ static void line_number(const char *label, double n, const char *unit)
         line(label, text);
 }
 
-/* What the file's header says: architecture, title, what its template can. */
+/* Prints what the file's header has: architecture, title, abilities of the chat template. */
 static void print_details(const struct qn_jref *entry)
 {
     struct qn_jref details = qn_json_get(entry, "details");
@@ -66,7 +66,7 @@ static void print_options(const struct qn_jref *entry)
     qn_buf_deinit(&text);
 }
 
-/* The folder of the first file: how long its part of the path is, with the slash. */
+/* Returns the length of the folder's part of the first file's path, with the slash. */
 static size_t folder_of(const struct qn_jref *files)
 {
     struct qn_jref first = {0};
@@ -77,7 +77,7 @@ static size_t folder_of(const struct qn_jref *files)
     return slash ? (size_t)(slash - text) + 1 : 0;
 }
 
-/* The files' folder as a whole, since a table would cut it; the files by their names. */
+/* Prints the folder once, as table cells would be cut, and the files by their names. */
 static void print_files(const struct qn_jref *files)
 {
     static const char *const titles[] = {"File", "Role", "Size", "Here"};
@@ -156,7 +156,7 @@ static void print_model(const struct qn_jref *entry, const struct qn_jref *files
     qn_buf_deinit(&labels);
 }
 
-/* The server's entry, and its files as one more member. */
+/* Prints the server's entry with its files as an additional member. */
 static void print_json(const struct qn_jref *entry, const struct qn_jref *files)
 {
     struct qn_buf b;
@@ -175,7 +175,7 @@ static void print_json(const struct qn_jref *entry, const struct qn_jref *files)
     qn_buf_deinit(&b);
 }
 
-/* A model that is not on the disk has no files to tell of: that is no failure. */
+/* A model that is not installed has no files, which is not an error. */
 static qn_err fetch_files(const struct qn_cli *cli, const char *id, struct qn_json **out,
                           struct qn_error *e)
 {

@@ -1,4 +1,4 @@
-/* status, ps, stats: is the server there, what does it run, how fast is it. */
+/* status, ps, stats: whether the server runs, which models it has loaded, how fast it is. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -32,7 +32,7 @@ static bool is_there(const struct qn_jref *object, const char *key)
     return qn_json_type(&v) > QN_JSON_NULL;
 }
 
-/* A table of properties and their values. */
+/* A table of names and values. */
 
 static struct qn_table *properties(void)
 {
@@ -65,7 +65,7 @@ static void print_and_free(struct qn_table *t)
 
 /* status */
 
-/* The others wait, or are on their way in or out. */
+/* Counts the loaded models; others are queued, being loaded or being unloaded. */
 static size_t count_loaded(const struct qn_jref *list)
 {
     struct qn_jref it;
@@ -115,7 +115,7 @@ static void print_loaded(const struct qn_jref *list)
     print_and_free(t);
 }
 
-/* What keeps programs made for Ollama, or Ollama itself, from working. */
+/* Prints what prevents programs made for Ollama, or Ollama itself, from working. */
 static void print_ollama(const struct qn_jref *root)
 {
     struct qn_jref server = qn_json_get(root, "server"), ollama = qn_json_get(&server, "ollama");
@@ -125,7 +125,7 @@ static void print_ollama(const struct qn_jref *root)
     }
 }
 
-/* Why a model waits, or what became of one that does not start. */
+/* Prints why a model waits, or why it did not start. */
 static void print_troubles(const struct qn_jref *root)
 {
     static const struct {
@@ -146,7 +146,7 @@ static void print_troubles(const struct qn_jref *root)
     }
 }
 
-/* The server's report with the port that programs look for. */
+/* Prints the server's report with the port, under the name that programs read. */
 static void print_status_json(const struct qn_cli *cli, const struct qn_jref *root)
 {
     struct qn_buf b;
@@ -215,7 +215,7 @@ static void add_process(struct qn_table *t, const struct qn_jref *m)
     else
         snprintf(left, sizeof left, "forever");
     char pid[CELL_MAX] = "";
-    if (number(m, "pid") > 0) /* one that waits has no process */
+    if (number(m, "pid") > 0) /* a queued model has no process */
         snprintf(pid, sizeof pid, "%.0f", number(m, "pid"));
     const char *cells[] = {text(m, "model_name"), text(m, "status"), pid,  memory, used,
                            text(m, "device"),     context,           busy, left};

@@ -1,4 +1,4 @@
-/* stop: ends the server politely and waits for its end; with a model's name, unloads that model. */
+/* stop: stops the server and waits until it has ended; with a model's name, unloads that model. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -22,15 +22,15 @@ enum { CALL_TIMEOUT_S = 10, POLL_MS = 100, NOTE_MS = 1000 };
 
 enum { OPTION_NOW };
 
-/* A server that is to end. */
+/* The server that is being stopped. */
 struct ending {
     struct qn_cli *cli;
-    pid_t pid;    /* 0: not known, or of another machine */
-    int pidfd;    /* < 0: its end shows in that nothing listens any more */
-    bool now;     /* running answers get no time */
-    bool hurried; /* it has been told so */
-    bool deaf;    /* it listens and does not answer: only a signal reaches it */
-    bool noted;   /* a line of progress stands on the terminal */
+    pid_t pid;    /* 0: unknown, or on another machine */
+    int pidfd;    /* < 0: its end is detected by the port that no longer answers */
+    bool now;     /* running requests are not given time to finish */
+    bool hurried; /* the signal for an immediate end was sent */
+    bool deaf;    /* it listens without answering, so only a signal can stop it */
+    bool noted;   /* a progress line is on the terminal */
     int64_t begun_ms, noted_ms;
 };
 
@@ -40,8 +40,8 @@ static double number(const struct qn_jref *object, const char *key)
     return qn_json_raw_f64(&v);
 }
 
-/* Which server: the one at the address, or, where none was given and none answers there, the one
- * that uses the data directory. */
+/* Finds the server: the one at the address or, if none was given and no server answers there, the
+ * one that uses the data folder. */
 static qn_err find(struct ending *d, struct qn_error *e)
 {
     struct qn_target *at = &d->cli->at;
@@ -72,7 +72,7 @@ static qn_err find(struct ending *d, struct qn_error *e)
                    at->url);
 }
 
-/* Only its own user may stop it without an admin key; the words say whose it is. */
+/* Without an admin key only the server's own user may stop it; the error names that user. */
 static qn_err check_owner(const struct ending *d, const struct qn_jref *server, struct qn_error *e)
 {
     struct qn_jref uid = qn_json_get(server, "uid");
@@ -87,7 +87,7 @@ static qn_err check_owner(const struct ending *d, const struct qn_jref *server, 
                    d->cli->at.url, who ? who->pw_name : "?", (unsigned)owner);
 }
 
-/* Looks who runs it. A server that has keys and was shown none says nothing of itself. */
+/* Finds out who runs the server. A server with keys reports nothing to a client without one. */
 static qn_err ask_first(struct ending *d, struct qn_error *e)
 {
     struct qn_json *doc = NULL;
@@ -108,7 +108,8 @@ static qn_err ask_first(struct ending *d, struct qn_error *e)
     return err;
 }
 
-/* A signal goes to no process but a quinced, whatever the one that answers has said. */
+/* Whether the process is a quinced. A signal is sent to no other process, even if the server
+ * reported this pid. */
 static bool is_server(pid_t pid)
 {
     char path[64], name[32] = "";
@@ -151,7 +152,7 @@ static bool has_ended(const struct ending *d)
     return poll(&p, 1, POLL_MS) > 0;
 }
 
-/* What it still does. Answers that run are the only thing a person waits for. */
+/* Returns the number of running requests, which the user may want to wait for. */
 static int still_running(const struct ending *d, bool *stopping)
 {
     struct qn_json *doc = NULL;
@@ -176,7 +177,7 @@ static void note(struct ending *d)
         return;
     int running = still_running(d, &stopping);
     if (d->now && !d->hurried && (stopping || d->deaf))
-        d->hurried = send_term(d, NULL) == QN_OK; /* the second one ends it at once */
+        d->hurried = send_term(d, NULL) == QN_OK; /* the second signal ends the server at once */
     if (now - d->noted_ms < NOTE_MS || d->cli->json || !qn_screen_live(stderr))
         return;
     fputs("\r\033[K", stderr);

@@ -1,6 +1,6 @@
-/* top: a live view of the server. It draws on the terminal's other screen, each frame in one write
- * over the last one, so that nothing flickers, and gives the terminal back as it was on every way
- * out: a key, a signal, an error, a stop with Ctrl-Z. */
+/* top: a live view of the server. It uses the terminal's alternate screen and writes each frame at
+ * once over the previous one, so that nothing flickers. The terminal is restored whenever the view
+ * ends: by a key, a signal, an error or Ctrl-Z. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -24,8 +24,8 @@ enum { CALL_TIMEOUT_S = 10, FRAME_MAX = 1024 * 1024, INTERVAL_MS = 1000, CTRL_D 
 
 enum { OPTION_INTERVAL };
 
-static volatile sig_atomic_t leaving;  /* the signal that asks for it, or LEFT_BY_KEY */
-static volatile sig_atomic_t sleeping; /* Ctrl-Z */
+static volatile sig_atomic_t leaving;  /* the signal that ends the view, or LEFT_BY_KEY */
+static volatile sig_atomic_t sleeping; /* Ctrl-Z was pressed */
 static volatile sig_atomic_t resized;
 
 enum { LEFT_BY_KEY = -1 };
@@ -33,11 +33,11 @@ enum { LEFT_BY_KEY = -1 };
 struct live {
     struct qn_cli *cli;
     struct termios before;
-    bool keys; /* stdin is the terminal, and has not ended */
+    bool keys; /* stdin is a terminal and has not ended */
     struct qn_top_sample sample;
 };
 
-/* What the server said at one look. */
+/* The server's reports at one point of time. */
 struct look {
     struct qn_json *status, *stats, *system;
 };
@@ -130,13 +130,14 @@ static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT,
 
 static void catch_signals(void)
 {
-    struct sigaction a = {.sa_handler = on_signal}; /* no SA_RESTART: a wait ends at once */
+    /* no SA_RESTART, so that a signal interrupts a wait */
+    struct sigaction a = {.sa_handler = on_signal};
     sigemptyset(&a.sa_mask);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
         sigaction(caught[i], &a, NULL);
 }
 
-/* False when the terminal is gone. */
+/* False if the terminal has been closed. */
 static bool write_all(const char *p, size_t n)
 {
     while (n) {
@@ -156,7 +157,7 @@ static bool say(const char *sequence)
     return write_all(sequence, strlen(sequence));
 }
 
-/* The other screen, no cursor, keys without echo and at once. */
+/* Switches to the alternate screen, hides the cursor, turns off echo and line buffering. */
 static void take_terminal(struct live *v)
 {
     if (v->keys) {
@@ -176,7 +177,7 @@ static void give_terminal_back(struct live *v)
         tcsetattr(STDIN_FILENO, TCSANOW, &v->before);
 }
 
-/* Stops as any program does at Ctrl-Z; comes back when it is continued. */
+/* Suspends the process as Ctrl-Z usually does; returns when it is continued. */
 static void sleep_until_continued(struct live *v)
 {
     sleeping = 0;
@@ -187,7 +188,7 @@ static void sleep_until_continued(struct live *v)
     take_terminal(v);
 }
 
-/* Waits for a key or a signal, at most so long. */
+/* Waits at most timeout_ms for a key or a signal. */
 static void await(struct live *v, int timeout_ms)
 {
     struct pollfd in = {.fd = v->keys ? STDIN_FILENO : -1, .events = POLLIN};
@@ -201,7 +202,7 @@ static void await(struct live *v, int timeout_ms)
         leaving = LEFT_BY_KEY;
 }
 
-/* While the server is asked. */
+/* Called while the program waits for the server. */
 static void tick(void *ctx)
 {
     await(ctx, 0);
@@ -209,8 +210,8 @@ static void tick(void *ctx)
 
 /* ---- drawing ---- */
 
-/* The frame's lines, each wiped to its end, then what is left of the last frame. The title and the
- * table's heading stand out. */
+/* Draws the frame's lines, each cleared to its end, and clears what is left of the previous frame.
+ * The title and the table's heading are highlighted. */
 static bool draw(const struct qn_buf *lines, size_t heading)
 {
     struct qn_buf out;
@@ -221,7 +222,8 @@ static bool draw(const struct qn_buf *lines, size_t heading)
         const char *end = strchr(line, '\n');
         const char *ink = i == 0 || i == heading ? qn_screen_ink(stdout, QN_INK_BOLD) : "";
         if (i)
-            qn_buf_str(&out, "\r\n"); /* none behind the last line, which would scroll */
+            /* not after the last line, where it would scroll the screen */
+            qn_buf_str(&out, "\r\n");
         qn_buf_str(&out, ink);
         qn_buf_add(&out, line, (size_t)(end - line));
         qn_buf_str(&out, *ink ? qn_screen_ink(stdout, QN_INK_PLAIN) : "");
@@ -234,7 +236,7 @@ static bool draw(const struct qn_buf *lines, size_t heading)
     return there;
 }
 
-/* A server that does not answer is news, not the end. */
+/* An unreachable server is shown in the frame and does not end the view. */
 static void write_problem(struct qn_buf *lines, const struct qn_error *e, size_t width)
 {
     qn_table_fit(lines, e->message, width);
@@ -270,7 +272,7 @@ static int watch(struct qn_cli *cli, int64_t interval_ms)
     struct qn_error e;
     qn_err err = look_at(cli, NULL, &first, &e);
     look_free(&first);
-    if (err) /* a server that was never there is an error, as for any command */
+    if (err) /* but if the first request fails, the command fails like any other */
         return qn_cli_failed(cli, &e);
     struct live *v = qn_xcalloc(1, sizeof *v);
     struct qn_top_view *t = qn_xcalloc(1, sizeof *t);
@@ -293,7 +295,7 @@ static int watch(struct qn_cli *cli, int64_t interval_ms)
     free(t);
     free(v);
     if (leaving == SIGTERM || leaving == SIGHUP || leaving == SIGQUIT) {
-        signal(leaving, SIG_DFL); /* its sender sees that it was obeyed */
+        signal(leaving, SIG_DFL); /* so that the sender sees that the signal ended the process */
         raise(leaving);
     }
     return QN_EXIT_OK;

@@ -1,4 +1,4 @@
-/* See commands.h. What is said here, docs/quince.1 says at greater length. */
+/* See commands.h. docs/quince.1 describes the commands in more detail. */
 #include "cli/commands.h"
 
 #include "base/buf.h"
@@ -227,7 +227,7 @@ static const struct qn_cli_command table[] = {
 };
 enum { COMMANDS = sizeof table / sizeof *table };
 
-/* What other programs call a command. */
+/* Names that other programs use for a command. */
 static const struct {
     const char *synonym, *name;
 } synonyms[] = {{"ls", "list"}, {"rm", "delete"}};

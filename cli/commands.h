@@ -1,4 +1,4 @@
-/* The one table of subcommands. */
+/* The table of subcommands. */
 #ifndef QN_CLI_COMMANDS_H
 #define QN_CLI_COMMANDS_H
 
@@ -6,15 +6,17 @@
 
 #include <stdio.h>
 
-const struct qn_cli_command *qn_commands_find(const char *name); /* also by a synonym; NULL: none */
-const struct qn_cli_command *qn_commands_at(size_t i);           /* in order; NULL past the last */
+/* name may be a synonym; NULL: not found */
+const struct qn_cli_command *qn_commands_find(const char *name);
+/* in the order of the help; NULL past the last */
+const struct qn_cli_command *qn_commands_at(size_t i);
 
-/* Says that there is no such command and which one may have been meant; returns QN_EXIT_USAGE. */
+/* Reports that the command does not exist and suggests a similar one; returns QN_EXIT_USAGE. */
 int qn_commands_unknown(const struct qn_cli *cli, const char *name);
 
-/* Every command in a line, and the options for all. */
+/* Prints one line for every command, and the options that all commands accept. */
 void qn_commands_print(FILE *out);
-/* One command's usage, details and options. */
+/* Prints one command's usage, details and options. */
 void qn_commands_print_one(const struct qn_cli_command *c, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* See complete.h. A usage tells what its words are: small letters are typed as they stand, MODEL
- * is a model's name. */
+/* See complete.h. The candidates follow from a command's usage: words in small letters are literal,
+ * MODEL is a model's name. */
 #include "cli/complete.h"
 
 #include "base/str.h"
@@ -40,7 +40,8 @@ static void offer_commands(const char *prefix, struct qn_buf *out)
         offer(c->name, strlen(c->name), prefix, out);
 }
 
-/* How many words belong to the option at the beginning of words: 0 when it is none of these. */
+/* How many of the first words belong to this option and its values; 0: the first word is another
+ * option or none. */
 static int option_words(const struct qn_cli_option *o, const char *word)
 {
     for (; o && o->name; o++)
@@ -49,7 +50,7 @@ static int option_words(const struct qn_cli_option *o, const char *word)
     return 0;
 }
 
-/* The words of a usage, one after the other: "pause" of "downloads [pause|...]". */
+/* Iterates over the words of a usage: yields "pause" of "downloads [pause|...]". */
 static const char *next_word(const char *usage, size_t *n)
 {
     usage += strspn(usage, " |[]");
@@ -65,7 +66,7 @@ static bool is_small(const char *word, size_t n)
     return n > 0;
 }
 
-/* The actions of a command, when it has some: its usage's small words behind its own name. */
+/* Offers the actions of a command: the small words in its usage after its name. */
 static bool offer_actions(const struct qn_cli_command *c, const char *prefix, struct qn_buf *out)
 {
     size_t n;
@@ -83,7 +84,7 @@ enum qn_complete_names qn_complete(const char *const *words, int n, struct qn_bu
 {
     const char *last = words[n - 1];
     const struct qn_cli_command *c = NULL;
-    int at = 0, plain = 0; /* plain: words behind the command that are no options */
+    int at = 0, plain = 0; /* plain: number of words after the command that are not options */
     while (at < n - 1) {
         int own = option_words(c ? c->options : NULL, words[at]);
         int taken = own ? own : option_words(globals, words[at]);

@@ -13,7 +13,7 @@ static char *text_of(const struct qn_jref *root, const char *key, enum qn_json_t
 {
     struct qn_jref v = qn_json_get(root, key);
     if (qn_json_type(&v) != type || (type == QN_JSON_NUMBER && qn_json_raw_f64(&v) == 0))
-        return NULL; /* port 0 is none that a client could know */
+        return NULL; /* with port 0 the server picks a port, which is unknown here */
     if (type == QN_JSON_STRING)
         return qn_xstrdup(qn_json_raw_str(&v));
     struct qn_buf b;

@@ -16,16 +16,16 @@
 
 enum { MESSAGES_MAX = 32 * 1024 * 1024 };
 
-/* One answer on its way. */
+/* A reply that is being received. */
 struct answer {
     struct qn_conversation *c;
     struct qn_note note;
     int64_t started_ms;
-    bool done;        /* the stream came to its proper end */
-    bool unread;      /* stdout takes no more */
-    bool thinking;    /* the thoughts shown have not ended */
-    bool failed;      /* the server said so inside the stream */
-    size_t forgotten; /* turns, not told of yet */
+    bool done;        /* the stream ended with its end mark */
+    bool unread;      /* stdout does not accept output any more */
+    bool thinking;    /* the last reasoning text shown has not been closed */
+    bool failed;      /* the server reported an error inside the stream */
+    size_t forgotten; /* turns dropped from the conversation and not reported yet */
     struct qn_error error;
 };
 
@@ -114,7 +114,8 @@ static void take_usage(struct qn_turn_stats *s, const struct qn_jref *usage)
     s->cached_tokens = (int64_t)qn_json_raw_f64(&v);
 }
 
-/* Thoughts are dim where that is wanted, between lines that say what it is where it is not. */
+/* Ends the display of reasoning, which is dim on a terminal with colours and otherwise marked by
+ * lines before and after. */
 static void end_thoughts(struct answer *a)
 {
     if (!a->thinking)
@@ -123,7 +124,7 @@ static void end_thoughts(struct answer *a)
     fputs(qn_screen_coloured(stdout) ? "\033[22m\n\n" : "\n(end of thinking)\n\n", stdout);
 }
 
-/* The first sign of an answer: what had to be forgotten for it is told before. */
+/* Called when the reply begins: first reports the turns that were dropped for it. */
 static void tell_forgotten(struct answer *a)
 {
     if (a->forgotten && !a->c->silent) {
@@ -215,7 +216,7 @@ static void tick(void *ctx)
     qn_note_tick(&((struct answer *)ctx)->note);
 }
 
-/* Sends the request and takes the whole answer. */
+/* Sends the request and receives the complete reply. */
 static qn_err converse(struct answer *a, const volatile sig_atomic_t *stop, struct qn_error *e)
 {
     struct qn_conversation *c = a->c;
@@ -240,7 +241,7 @@ static qn_err converse(struct answer *a, const volatile sig_atomic_t *stop, stru
     return err;
 }
 
-/* The last question goes. What was forgotten for it may be gone from before it. */
+/* Removes the last question. Turns before it may have been dropped since it was added. */
 static void take_back(struct qn_conversation *c, size_t question)
 {
     size_t len = c->messages.len > question ? c->messages.len - question : 0;
@@ -250,12 +251,13 @@ static void take_back(struct qn_conversation *c, size_t question)
         c->messages.data[len] = '\0';
 }
 
-/* Forgets the oldest turns, a quarter of what was said or more, so that the next question has room
- * too and the model can go on from what it has computed. The last question stays. Returns how many
- * were forgotten. */
+/* Drops the oldest turns, at least a quarter of the text, so that the next question has room too
+ * and most of the model's cached prefix is not recomputed each time. The last question stays.
+ * Returns the number of turns dropped. */
 static size_t forget_oldest(struct qn_conversation *c)
 {
-    /* A turn begins with the user's message. Quotes within a text are escaped: this is none. */
+    /* The text at which a turn begins: a user's message. It cannot occur within a message, where
+     * quotes are escaped. */
     static const char turn[] = ",{\"role\":\"user\",";
     size_t wanted = c->messages.len / 4, at = 0, turns = 0;
     for (const char *next; at <= wanted; turns++, at = (size_t)(next - c->messages.data) + 1)
@@ -265,8 +267,8 @@ static size_t forget_oldest(struct qn_conversation *c)
     return turns;
 }
 
-/* Asks, and again with fewer turns while they do not fit the model's context. Without an answer
- * nothing is forgotten. */
+/* Sends the question, and again with fewer turns as long as they do not fit the model's context. If
+ * there is no reply, the dropped turns are restored. */
 static qn_err converse_fitting(struct answer *a, const volatile sig_atomic_t *stop,
                                struct qn_error *e)
 {

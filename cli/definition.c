@@ -3,7 +3,8 @@
 
 #include "base/str.h"
 
-/* A member of the entry under the same or another name; nothing when it is absent or empty. */
+/* Copies a member of the entry, under the same or another name; nothing if it is absent or
+ * empty. */
 static void copy(const struct qn_jref *from, const char *key, const char *as, struct qn_jw *w)
 {
     struct qn_jref v = qn_json_get(from, key);
@@ -54,7 +55,7 @@ bool qn_definition_next(struct qn_definition_walk *walk, struct qn_jref *definit
     return more;
 }
 
-/* The body has a name of its own. */
+/* Members that hold the definition's name; the body has a name of its own. */
 static bool is_name(const char *key)
 {
     return qn_str_eq(key, "model_name") || qn_str_eq(key, "id") || qn_str_eq(key, "name");

@@ -1,4 +1,4 @@
-/* How a failure is told, see cli.h. */
+/* How failures are reported, see cli.h. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* A model file or folder of this machine becomes known to the server, without a copy. */
+/* Registers a model file or folder of this machine with the server, without copying it. */
 #ifndef QN_CLI_IMPORT_H
 #define QN_CLI_IMPORT_H
 
@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* name NULL: after the file. Says what came of it; with quiet only the model's name. Returns an
- * exit status. */
+/* name NULL: named after the file. Reports the result; with quiet prints only the model's name.
+ * Returns an exit status. */
 int qn_import_file(struct qn_cli *cli, const char *path, const char *name, bool quiet);
 
 #endif

@@ -1,5 +1,5 @@
-/* See keyboard.h. A terminal that knows "bracketed paste" (xterm's control sequences, mode 2004)
- * puts ESC [200~ and ESC [201~ round what is pasted. */
+/* See keyboard.h. A terminal with "bracketed paste" (xterm's control sequences, mode 2004) sends
+ * ESC [200~ and ESC [201~ around pasted text. */
 #include "cli/keyboard.h"
 
 #include "base/buf.h"
@@ -15,19 +15,21 @@
 
 enum { ESC = 27, SEQUENCE_MS = 20, PASTE_MAX = 4 * 1024 * 1024 };
 
-static const char paste_begins[] = "[200~", paste_ends[] = "\033[201~"; /* the first after ESC */
+/* paste_begins is without its ESC */
+static const char paste_begins[] = "[200~", paste_ends[] = "\033[201~";
 enum { BEGIN_LEN = sizeof paste_begins - 1, END_LEN = sizeof paste_ends - 1 };
 
-/* The key that stands for a whole paste; no keyboard's key has a use for it in the editor. */
+/* Key code that stands for a complete paste; the editor has no other use for this key. */
 enum { PASTE_KEY = '_' - '@' };
 
 volatile sig_atomic_t qn_keyboard_interrupted;
 
-static volatile sig_atomic_t resumed; /* after Ctrl-Z: the shell has used the terminal meanwhile */
+/* set after Ctrl-Z, as the shell has used the terminal meanwhile */
+static volatile sig_atomic_t resumed;
 static struct sigaction old_int, old_cont;
-static bool marks_paste;      /* the terminal is one that can */
-static struct qn_buf paste;   /* its text, until the editor takes it */
-static char ahead[BEGIN_LEN]; /* bytes read after ESC that were no mark */
+static bool marks_paste;      /* the terminal supports bracketed paste */
+static struct qn_buf paste;   /* pasted text that the editor has not taken yet */
+static char ahead[BEGIN_LEN]; /* bytes read after ESC that are not paste_begins */
 static size_t ahead_n, ahead_at;
 
 static void on_signal(int signo)
@@ -35,8 +37,8 @@ static void on_signal(int signo)
     *(signo == SIGINT ? &qn_keyboard_interrupted : &resumed) = 1;
 }
 
-/* Waits for a byte. Signals come only while this waits, so that none is missed between looking and
- * waiting. Returns 1, 0 at the end of input or when the time is over, -1 when Ctrl-C came. */
+/* Waits for a byte. Signals are delivered only during the wait, so that none is lost before it.
+ * Returns 1, 0 at the end of input or of the limit, -1 after Ctrl-C. */
 static int wait_byte(EditLine *el, const struct timespec *limit, char *out)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -59,7 +61,8 @@ static int wait_byte(EditLine *el, const struct timespec *limit, char *out)
     }
 }
 
-/* After ESC: swallows the rest of the mark that begins a paste. Other bytes are kept for later. */
+/* After ESC: consumes the rest of the mark that begins a paste. Other bytes are stored in
+ * `ahead`. */
 static bool paste_comes(EditLine *el)
 {
     static const struct timespec soon = {.tv_nsec = SEQUENCE_MS * 1000000L};
@@ -74,8 +77,8 @@ static bool paste_comes(EditLine *el)
     return same;
 }
 
-/* Reads up to the mark that ends the paste; line breaks of any kind become '\n'. Results as
- * wait_byte's. */
+/* Reads until the mark that ends the paste; line breaks of any kind become '\n'. Returns as
+ * wait_byte. */
 static int take_paste(EditLine *el)
 {
     char c;
@@ -91,7 +94,7 @@ static int take_paste(EditLine *el)
             memcmp(paste.data + paste.len - END_LEN, paste_ends, END_LEN) == 0)
             break;
         if (paste.overflow)
-            qn_buf_clear(&paste); /* too much to be meant: what is left of it is taken */
+            qn_buf_clear(&paste); /* too long: discarded, only the rest is inserted */
     }
     if (got != 1)
         return got;
@@ -102,7 +105,7 @@ static int take_paste(EditLine *el)
     return 1;
 }
 
-/* The editor's function for PASTE_KEY. */
+/* Editor function bound to PASTE_KEY. */
 static unsigned char insert_paste(EditLine *el, int key)
 {
     (void)key;
@@ -126,7 +129,7 @@ static int next_byte(EditLine *el, char *out)
     return got;
 }
 
-/* libedit's source of characters. */
+/* Provides libedit with characters. */
 static int read_character(EditLine *el, wchar_t *out)
 {
     char bytes[4];
@@ -153,7 +156,8 @@ void qn_keyboard_open(EditLine *el)
     marks_paste = term && !qn_str_eq(term, "dumb");
     qn_buf_init(&paste, PASTE_MAX);
     el_set(el, EL_GETCFN, read_character);
-    /* The wide form keeps the strings; the narrow one copies them and frees the copies never. */
+    /* The wide variant keeps pointers to the strings; the narrow one would copy them and leak the
+     * copies. */
     el_wset(el, EL_ADDFN, L"insert-paste", L"Insert what was pasted", insert_paste);
     el_set(el, EL_BIND, "^_", "insert-paste", NULL);
 }
@@ -182,7 +186,7 @@ const char *qn_keyboard_line(EditLine *el, int *n)
     sigprocmask(SIG_BLOCK, &held, &before);
     qn_keyboard_interrupted = 0;
     ahead_n = ahead_at = 0;
-    el_set(el, EL_PREP_TERM, 1); /* before the prompt is shown: nothing typed is echoed twice */
+    el_set(el, EL_PREP_TERM, 1); /* before the prompt is shown, so that no input is echoed twice */
     ask_for_marks(true);
     const char *line = el_gets(el, n);
     ask_for_marks(false);

@@ -34,14 +34,15 @@ char *qn_launch_data_dir(void)
     return dir && dir[0] ? qn_xstrdup(dir) : qn_path_data_dir();
 }
 
-/* The server's last words: the last line of its log, when it died at once. */
+/* Reads the last line of the server's log, which says why a server ended at once. */
 static void last_line(const char *path, off_t from, struct qn_buf *out)
 {
     char *line = NULL;
     size_t room = 0;
     FILE *f = fopen(path, "r");
     struct stat st;
-    bool anew = f && fstat(fileno(f), &st) == 0 && st.st_size < from; /* the server has begun it */
+    /* the server has rotated the log */
+    bool anew = f && fstat(fileno(f), &st) == 0 && st.st_size < from;
     if (f && fseeko(f, anew ? 0 : from, SEEK_SET) == 0)
         while (getline(&line, &room, f) > 0) {
             line[strcspn(line, "\n")] = '\0';
@@ -60,8 +61,9 @@ static pid_t start(const char *program, int log_fd, const char *host, const char
     pid_t pid = fork();
     if (pid != 0)
         return pid;
-    /* Its own session: neither Ctrl-C in this terminal nor its end is for the server. Only its log
-     * is handed on, so that no program waits for a pipe that the server holds open. */
+    /* A session of its own protects the server from Ctrl-C in this terminal and from the terminal's
+     * end. Only the log's descriptor is passed on, so that no program waits for a pipe that the
+     * server keeps open. */
     setsid();
     signal(SIGPIPE, SIG_DFL);
     int null_fd = open("/dev/null", O_RDONLY);
@@ -74,9 +76,8 @@ static pid_t start(const char *program, int log_fd, const char *host, const char
     _exit(127);
 }
 
-/* Opened for appending; the server itself keeps it small. *start is where this server's lines
- * begin.
- */
+/* Opens the log for appending; the server limits its size. *start: offset at which this server's
+ * lines begin. */
 static qn_err open_log(const char *path, int *fd, off_t *start, struct qn_error *e)
 {
     *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -86,8 +87,8 @@ static qn_err open_log(const char *path, int *fd, off_t *start, struct qn_error 
     return QN_OK;
 }
 
-/* Waits until a server answers. One that dies at once gives its last words, unless another server
- * has been started meanwhile and answers in its place. */
+/* Waits until a server answers. If the started server ends, reports the last line of its log,
+ * unless another server was started meanwhile and answers instead. */
 static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t log_start,
                     struct qn_error *e)
 {
@@ -113,15 +114,15 @@ static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t 
         }
         usleep(POLL_US);
     }
-    usleep(POLL_US); /* the other's answer may have come before our own gave up */
+    usleep(POLL_US); /* the other server may have answered before the started one ended */
     if (!dead && waitpid(pid, NULL, WNOHANG) == 0)
         fprintf(stderr, "The server runs in the background (pid %d); `quince stop` stops it\n",
                 (int)pid);
     return QN_OK;
 }
 
-/* Takes the log's lock into *fd. Commands start servers one after the other: the second
- * command finds the server of the first. */
+/* Takes the log's lock into *fd. Commands thereby start servers one after another, so that a second
+ * command finds the first one's server. */
 static qn_err take_turn(const char *path, int *fd, struct qn_error *e)
 {
     *fd = open(path, O_RDONLY | O_CLOEXEC);

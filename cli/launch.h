@@ -1,4 +1,4 @@
-/* Starting the server from the command line when none runs. */
+/* Starts the server in the background if none runs. */
 #ifndef QN_CLI_LAUNCH_H
 #define QN_CLI_LAUNCH_H
 
@@ -6,14 +6,14 @@
 #include "cli/cli.h"
 
 /* Makes sure that a server answers: one that runs already, or quinced started in the background
- * (said on stderr), with its log in the data directory. Only for a server on this machine; a
- * remote one that does not answer is an error. */
+ * (reported on stderr) with its log in the data folder. Only for this machine; a server on another
+ * machine that does not answer is an error. */
 qn_err qn_launch_server(const struct qn_cli *cli, struct qn_error *e);
 
-/* The path of quinced: beside this program. The caller frees. */
+/* Returns the path of quinced, beside this program. The caller frees. */
 char *qn_launch_program(void);
 
-/* The data directory the server uses: QUINCE_DATA_DIR or the default place. The caller frees. */
+/* Returns the server's data folder: QUINCE_DATA_DIR or the default. The caller frees. */
 char *qn_launch_data_dir(void);
 
 #endif

@@ -11,8 +11,8 @@
 
 enum { FILE_MAX = 256 };
 
-/* The process that holds the file's record lock, 0: none. Asking takes no lock: a server that
- * starts at this moment must not find its folder in use. */
+/* Returns the process that holds the file's record lock; 0: none. The query takes no lock, because
+ * a server that starts at this moment must not find its folder in use. */
 static pid_t holder_of(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

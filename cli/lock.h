@@ -1,4 +1,4 @@
-/* The server that uses the data directory, from the lock it holds there. */
+/* Finds the server that uses the data folder, by the lock that it holds there. */
 #ifndef QN_CLI_LOCK_H
 #define QN_CLI_LOCK_H
 
@@ -7,11 +7,11 @@
 
 struct qn_lock {
     pid_t pid;
-    int port; /* of its HTTP API */
+    int port; /* port of its HTTP API */
 };
 
-/* True when a running server holds the directory's lock and has written its port there. Takes no
- * lock itself. */
+/* True if a running server holds the folder's lock and has written its port to the lock's file.
+ * Takes no lock. */
 bool qn_lock_read(const char *data_dir, struct qn_lock *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* `quince`: the command line. Options for every command may stand before the command or among its
- * own; the table of commands is in commands.c. */
+/* `quince`: the command line. Options that all commands accept may come before the command or after
+ * it; the table of commands is in commands.c. */
 #include "base/str.h"
 #include "cli/args.h"
 #include "cli/cli.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Everything here is UTF-8: the server speaks nothing else. Widths of characters and line editing
- * need a locale that agrees. */
+/* All texts are UTF-8, as the server uses no other encoding. Widths of characters and line editing
+ * need a matching locale. */
 static void use_utf8(void)
 {
     setlocale(LC_CTYPE, "");
@@ -26,7 +26,8 @@ static void use_utf8(void)
         setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* Usage errors are told as JSON also when --json stands behind the mistake. */
+/* Whether --json is among the arguments. Usage errors are reported as JSON even if --json comes
+ * after the mistake. */
 static bool mentions_json(int argc, char **argv)
 {
     for (int i = 1; i < argc && !qn_str_eq(argv[i], "--"); i++)
@@ -41,8 +42,8 @@ static const char *given(const char *option, const char *env_name)
     return value && value[0] ? value : NULL;
 }
 
-/* A key that is given serves for everything. An admin key opens what an API key does, but is sent
- * only where it is needed, unless there is no other. */
+/* A key given as an option is used for all requests. An admin key also has the rights of an API
+ * key, but is sent only where it is needed, unless there is no other key. */
 static void take_keys(struct qn_cli *cli, const struct qn_globals *g)
 {
     const char *api = given(g->api_key, "QUINCE_API_KEY");
@@ -55,7 +56,7 @@ static void take_keys(struct qn_cli *cli, const struct qn_globals *g)
     cli->admin_key = admin ? admin : api;
 }
 
-/* It becomes a line of the request's head. */
+/* Whether the key cannot be the value of an HTTP header. */
 static bool bad_key(const char *key)
 {
     for (; key && *key; key++)
@@ -64,7 +65,8 @@ static bool bad_key(const char *key)
     return false;
 }
 
-/* A host that is given decides alone; without one, the server's own config.json has a say. */
+/* If a host is given, config.json is ignored; otherwise the server's own config.json may provide
+ * the address. */
 static qn_err find_server(struct qn_cli *cli, const struct qn_globals *g, struct qn_error *e)
 {
     const char *host = given(g->host, "QUINCE_HOST"), *port_env = given(NULL, "QUINCE_PORT");
@@ -118,8 +120,7 @@ static int run(struct qn_cli *cli, int argc, char **argv)
     return c->run(cli, &args);
 }
 
-/* True when everything printed has arrived. A reader that left on purpose (`| head`) is not worth a
- * message; a full disk is. */
+/* Whether all output was written. A closed pipe (`| head`) is not reported, a full disk is. */
 static bool output_arrived(void)
 {
     errno = 0;
@@ -137,7 +138,7 @@ int main(int argc, char **argv)
 {
     struct qn_cli cli = {0};
     use_utf8();
-    signal(SIGPIPE, SIG_IGN); /* a reader that leaves shows up as a write error */
+    signal(SIGPIPE, SIG_IGN); /* so that a closed pipe is a write error */
     int status = run(&cli, argc, argv);
     qn_target_deinit(&cli.at);
     if (!output_arrived() && status == QN_EXIT_OK)

@@ -42,7 +42,7 @@ bool qn_multiline_add(struct qn_multiline *m, const char *line, size_t n)
     bool closed = m->quoted && n >= FENCE && starts_fence(line + n - FENCE, FENCE);
     bool joined = !m->quoted && n && line[n - 1] == '\\';
     n -= closed ? FENCE : joined ? 1 : 0;
-    if (n || !closed) { /* closing quotes on a line of their own are no line of the text */
+    if (n || !closed) { /* closing quotes on a line of their own add no line to the text */
         if (m->lines++)
             qn_buf_char(&m->text, '\n');
         qn_buf_add(&m->text, line, n);

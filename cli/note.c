@@ -25,11 +25,11 @@ void qn_note_begin(struct qn_note *n, const struct qn_cli *cli, const char *mode
     n->drawn_ms = n->begun_ms;
 }
 
-/* What the server says of a model that is not ready. */
+/* State of a model that is not ready, from the server's report. */
 struct stage {
     bool there;
     double progress;         /* of loading, 0 to 1 */
-    char reason[TEXT_BYTES]; /* why loading cannot begin; "": it has begun */
+    char reason[TEXT_BYTES]; /* why loading has not begun; "": it has begun */
 };
 
 static void ask(const struct qn_note *n, struct stage *out)
@@ -51,7 +51,7 @@ static void ask(const struct qn_note *n, struct stage *out)
     qn_json_free(doc);
 }
 
-/* One line of the terminal; what has no room is left out. */
+/* Draws one line on the terminal; text that does not fit is cut. */
 static void draw(const char *text, const char *percent, int64_t seconds)
 {
     char end[32];

@@ -1,5 +1,5 @@
-/* What a person at a terminal sees while nothing arrives: one line on stderr that says what the
- * server does and for how long, and vanishes. Nothing is shown where stderr is not a terminal. */
+/* A progress line on stderr while a command waits for a reply: what the server does and for how
+ * long. It is erased at the end. Nothing is shown if stderr is not a terminal. */
 #ifndef QN_CLI_NOTE_H
 #define QN_CLI_NOTE_H
 
@@ -10,16 +10,17 @@
 struct qn_note {
     const struct qn_cli *cli;
     const char *model;
-    const char *doing; /* while the model is in memory: "waiting for", "thinking:" */
+    const char *doing; /* text while the model is loaded: "waiting for", "thinking:" */
     int64_t begun_ms, drawn_ms;
     bool enabled, shown;
 };
 
-/* The strings are borrowed. */
+/* Strings are borrowed. */
 void qn_note_begin(struct qn_note *n, const struct qn_cli *cli, const char *model);
-/* Draws anew when a second is over; asks the server how far loading is. A qn_client_wait tick. */
+/* Redraws the line once a second, after requesting the progress of loading from the server. A
+ * qn_client_wait tick. */
 void qn_note_tick(void *note);
-/* Wipes the line; no more is drawn. */
+/* Erases the line and ends the drawing. */
 void qn_note_end(struct qn_note *n);
 
 #endif

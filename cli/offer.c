@@ -11,7 +11,7 @@
 
 enum { QUESTION_MAX = 512 };
 
-/* Names of the server's list that it says are not here, and references to a hub. */
+/* Whether the model is in the server's list but not installed, or is a reference to a hub. */
 static bool is_missing(const struct qn_cli *cli, const char *model, double *size_bytes)
 {
     struct qn_json *doc = NULL;

@@ -26,7 +26,7 @@ static void read_all(int fd, struct qn_buf *out)
             qn_buf_add(out, piece, (size_t)n);
 }
 
-/* The program's output; its status does not matter, for an error is part of the output. */
+/* Reads the program's output. Its exit status is ignored, as errors are part of the output. */
 static qn_err run(const char *program, const char *const *words, int n, struct qn_buf *out,
                   struct qn_error *e)
 {

@@ -18,13 +18,14 @@ void qn_print_json(const struct qn_jref *value)
     qn_buf_deinit(&b);
 }
 
-/* C0, DEL and C1: what a terminal obeys instead of showing. */
+/* C0, DEL and C1: control characters that a terminal executes. */
 static bool is_control(uint32_t cp)
 {
     return cp < 0x20 || (cp >= 0x7F && cp < 0xA0);
 }
 
-/* Marks, embeddings, overrides and isolates of direction: they let a name read as another. */
+/* Characters that change the direction of text (marks, embeddings, overrides, isolates), by which
+ * one name can look like another. */
 static bool is_direction(uint32_t cp)
 {
     return cp == 0x061C || cp == 0x200E || cp == 0x200F || (cp >= 0x202A && cp <= 0x202E) ||
@@ -61,7 +62,7 @@ void qn_print_line(const char *text)
     putchar('\n');
 }
 
-/* Of the n bytes at s. */
+/* Columns of the n bytes at s. */
 static size_t columns_of(const char *s, size_t n)
 {
     size_t columns = 0;
@@ -76,7 +77,7 @@ static size_t columns_of(const char *s, size_t n)
 void qn_print_wrapped(const char *text, size_t indent, size_t width)
 {
     size_t used = indent;
-    bool first = true; /* of its line */
+    bool first = true; /* first word of its line */
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
         size_t n = strcspn(text, " "), columns = columns_of(text, n);
         if (!first && used + 1 + columns > width) {

@@ -1,4 +1,4 @@
-/* See progress.h. Lines for people stand on stderr, JSON on stdout. */
+/* See progress.h. Lines for users go to stderr, JSON to stdout. */
 #include "cli/progress.h"
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@ void qn_progress_begin(struct qn_progress_line *p, const struct qn_cli *cli, boo
                                        : QN_PROGRESS_LOG;
 }
 
-/* The server's object, with the event's name as its first member. */
+/* Prints the server's object with the event's name as its first member. */
 static bool print_json(const char *event, const struct qn_jref *data)
 {
     struct qn_buf b;

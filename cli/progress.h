@@ -1,6 +1,5 @@
-/* Telling of a download while it runs. A person at a terminal sees one line that is drawn anew; a
- * log gets a line at every tenth; a program that reads JSON gets every event as a line; with
- * --quiet there is no output. */
+/* Progress of a download. On a terminal it is one line that is redrawn; in a log it is a line for
+ * every tenth; with --json every event is a line; with --quiet there is no output. */
 #ifndef QN_CLI_PROGRESS_H
 #define QN_CLI_PROGRESS_H
 
@@ -13,19 +12,19 @@ struct qn_progress_line {
     enum qn_progress_mode mode;
     struct qn_transfer transfer;
     int64_t begun_ms, drawn_ms;
-    int tenth; /* the last that was told */
+    int tenth; /* the last tenth that was printed */
     bool told, shown;
 };
 
 void qn_progress_begin(struct qn_progress_line *p, const struct qn_cli *cli, bool quiet);
 
-/* An event's name and its object. False when the reader of the output has gone. */
+/* Handles an event, given by its name and object. False if the output was closed. */
 bool qn_progress_event(struct qn_progress_line *p, const char *event, const struct qn_jref *data);
 
-/* Draws the line anew though nothing came: the rate falls. */
+/* Redraws the line between events, as the rate falls while no data arrives. */
 void qn_progress_draw(struct qn_progress_line *p);
 
-/* Wipes the line. */
+/* Erases the line. */
 void qn_progress_end(struct qn_progress_line *p);
 
 #endif

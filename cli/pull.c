@@ -1,5 +1,5 @@
-/* See pull.h. What it costs and what came of it stand on stdout, unless the model is fetched for
- * something whose output that is; everything else stands on stderr. */
+/* See pull.h. Size and result are printed on stdout, or on stderr if the model is downloaded for
+ * another command; all other messages go to stderr. */
 #include "cli/pull.h"
 
 #include "base/clock.h"
@@ -42,20 +42,20 @@ static void on_interrupt(int signo)
 struct pull {
     struct qn_cli *cli;
     const struct qn_wish *wish;
-    FILE *out;                /* for what it costs and what came of it */
-    struct qn_json *known;    /* the server's entry, when it knows the word */
-    struct qn_json *variants; /* else what the repository offers */
-    char name[NAME_ROOM];     /* cut, which the server refuses as too long */
-    struct qn_buf reference;  /* the word as a hub's */
+    FILE *out;                /* for size and result */
+    struct qn_json *known;    /* the server's entry, if the word is a model that the server knows */
+    struct qn_json *variants; /* otherwise the variants of the repository */
+    char name[NAME_ROOM];     /* cut if too long; the server refuses names of that length */
+    struct qn_buf reference;  /* the word as a reference to a hub */
     struct qn_buf checkpoint; /* with its variant; empty for a model that the server knows */
     const char *recipe;
-    struct qn_jref variants_root, labels; /* of `variants` */
-    double size_bytes;                    /* 0: not known */
+    struct qn_jref variants_root, labels; /* the root and the labels of `variants` */
+    double size_bytes;                    /* 0: unknown */
     size_t files;
     struct qn_progress_line progress;
-    char id[ID_MAX]; /* the job's */
+    char id[ID_MAX]; /* id of the download job */
     bool complete, unread, failed;
-    struct qn_error error; /* when failed: what the server said */
+    struct qn_error error; /* the server's message if the download failed */
 };
 
 double qn_pull_memory(const struct qn_cli *cli)
@@ -63,7 +63,7 @@ double qn_pull_memory(const struct qn_cli *cli)
     return cli->at.local ? (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* For people; neither with --quiet nor with --json. */
+/* Whether messages for users are printed: neither with --quiet nor with --json. */
 static bool speaks(const struct pull *p)
 {
     return !p->wish->quiet && !p->cli->json;
@@ -74,13 +74,13 @@ static void set_name(struct pull *p, const char *name)
     snprintf(p->name, sizeof p->name, "%s", name);
 }
 
-/* A name of the user's own stands in the user's namespace. */
+/* Sets a name that the user chose, in the user's namespace. */
 static void set_own_name(struct pull *p, const char *name)
 {
     snprintf(p->name, sizeof p->name, "%s%s", qn_str_starts(name, "user.") ? "" : "user.", name);
 }
 
-/* Asks a person which variant, until the answer makes sense. *name is lent by the view or is in
+/* Asks the user for a variant until the answer is valid. *name is borrowed from the view or from
  * `typed`. */
 static qn_err ask_variant(const struct pull *p, const struct qn_variants_view *view,
                           char typed[static ANSWER_MAX], const char **name, struct qn_error *e)
@@ -115,7 +115,7 @@ static qn_err ask_variant(const struct pull *p, const struct qn_variants_view *v
     }
 }
 
-/* The word with its variant becomes the checkpoint; name and size follow. */
+/* Makes the checkpoint from the word and its variant, and sets name and size. */
 static void take_variant(struct pull *p, const struct qn_variants_view *view, const char *variant,
                          bool in_word)
 {
@@ -155,7 +155,7 @@ static qn_err choose(struct pull *p, const struct qn_variants_view *view, struct
     return err;
 }
 
-/* A name without '/' that Ollama's library does not know either is most likely misspelt. */
+/* A name without '/' that Ollama's library does not have is probably misspelt. */
 static qn_err explain(const struct pull *p, qn_err err, struct qn_error *e)
 {
     struct qn_error why = *e;
@@ -167,7 +167,7 @@ static qn_err explain(const struct pull *p, qn_err err, struct qn_error *e)
                    p->wish->word, why.message);
 }
 
-/* An address of a file: what it is and how large will be seen. */
+/* An address of a file: its kind and size are unknown until the download. */
 static void take_address(struct pull *p)
 {
     char path[TEXT_MAX], name[QN_WISH_NAME_MAX];
@@ -178,7 +178,7 @@ static void take_address(struct pull *p)
     set_own_name(p, p->wish->name ? p->wish->name : name);
 }
 
-/* The word is no name that the server knows: what does the hub say of it? */
+/* Asks the hub about a word that is not a model of the server. */
 static qn_err look_up(struct pull *p, struct qn_error *e)
 {
     struct qn_buf path;
@@ -208,14 +208,14 @@ static qn_err look_up(struct pull *p, struct qn_error *e)
     return err;
 }
 
-/* The entry that the server has under p->name, in p->known; none is no failure. */
+/* Requests the server's entry for p->name into p->known; it is not an error if there is none. */
 static qn_err find_known(struct pull *p, const char *name, struct qn_error *e)
 {
     qn_err err = qn_entry_fetch(p->cli, name, &p->known, e);
     return err == QN_ENOTFOUND ? QN_OK : err;
 }
 
-/* Name, checkpoint and cost of what was asked for. */
+/* Determines name, checkpoint and size of the model. */
 static qn_err plan(struct pull *p, struct qn_error *e)
 {
     const struct qn_wish *w = p->wish;
@@ -248,8 +248,8 @@ static qn_err plan(struct pull *p, struct qn_error *e)
     return err;
 }
 
-/* True when the model of that name came from elsewhere than what is asked for. Where two ways of
- * writing one checkpoint look different the server finds that nothing is missing. */
+/* Whether the model with this name came from another checkpoint. If two spellings of one checkpoint
+ * differ here, the server finds that no file is missing. */
 static bool is_another(const struct pull *p, const char *checkpoint)
 {
     static const char *const hosts[] = {"hf.co/", "huggingface.co/"};
@@ -273,7 +273,7 @@ static bool is_here(const struct pull *p)
     return m.downloaded && !m.update_available && !is_another(p, m.checkpoint);
 }
 
-/* What will happen, and what it costs. */
+/* Prints what will be downloaded, and its size. */
 static void print_plan(const struct pull *p)
 {
     char bytes[16];
@@ -296,7 +296,7 @@ static void print_plan(const struct pull *p)
     fflush(p->out);
 }
 
-/* A model that this machine cannot hold is worth a word before its gigabytes are fetched. */
+/* Asks before downloading a model that is too large for the machine's memory. */
 static qn_err confirm_size(const struct pull *p, struct qn_error *e)
 {
     double memory = qn_pull_memory(p->cli);
@@ -347,8 +347,8 @@ static void on_tick(void *ctx)
     qn_progress_draw(&((struct pull *)ctx)->progress);
 }
 
-/* Ctrl-C while it comes. The server goes on by itself: is that what is wanted? A second Ctrl-C
- * stops the download. */
+/* Called after Ctrl-C during the download, which the server continues by itself: asks whether that
+ * is wanted. A second Ctrl-C cancels the download. */
 static void settle(struct pull *p)
 {
     char answer[8] = "";
@@ -448,12 +448,13 @@ static void print_done(const struct pull *p, bool was_here)
     }
     fputc('\n', p->out);
     if (p->out == stderr)
-        return; /* it is about to be used */
+        return; /* the model is about to be used */
     fputs("Use it: quince run ", stdout);
     qn_print_line(p->wish->alias ? p->wish->alias : p->name);
 }
 
-/* The event that a reader of JSON waits for, where the server was not asked, or is not heard. */
+/* Prints the final event for readers of JSON, if no request was sent or its stream was not read to
+ * the end. */
 static void print_complete(const struct pull *p, bool was_here)
 {
     struct qn_buf b;

@@ -1,4 +1,4 @@
-/* See repl.h. Line editing and history are libedit's; what is typed comes through keyboard.c. */
+/* See repl.h. libedit provides line editing and history; its input comes from keyboard.c. */
 #include "cli/repl.h"
 
 #include "base/path.h"
@@ -18,7 +18,7 @@
 
 enum { HISTORY_LINES = 1000, INPUT_MAX = 4 * 1024 * 1024 };
 
-static bool continuing; /* the prompt of a text's second and later lines */
+static bool continuing; /* the prompt is for the second or a later line of a text */
 
 static char *prompt(EditLine *el)
 {
@@ -37,7 +37,7 @@ struct repl {
 
 enum input { INPUT_TEXT, INPUT_COMMAND, INPUT_NOTHING, INPUT_END };
 
-/* Reads a text of one line or more. */
+/* Reads a text of one or several lines. */
 static enum input read_input(struct repl *r)
 {
     struct qn_multiline *m = &r->input;
@@ -66,7 +66,8 @@ static enum input read_input(struct repl *r)
     }
 }
 
-/* The history is a person's own: the file is never readable by others, not even for a moment. */
+/* Adds the text to the history. Other users must not be able to read the history's file at any
+ * time. */
 static void remember(struct repl *r, const char *text)
 {
     HistEvent ev;
@@ -116,7 +117,8 @@ static void close_editor(struct repl *r)
     qn_multiline_deinit(&r->input);
 }
 
-/* A refusal may be due to what was said before: another model takes less, for example. */
+/* Adds advice to an error that earlier messages may have caused, for example if another model
+ * accepts fewer kinds of input. */
 static void explain(struct repl *r, const struct qn_error *e)
 {
     qn_cli_failed(r->chat.c->cli, e);
@@ -124,7 +126,7 @@ static void explain(struct repl *r, const struct qn_error *e)
         puts("(/clear begins the conversation anew)");
 }
 
-/* Asks, and reports what went wrong: the chat goes on. */
+/* Sends a question and reports an error, after which the chat continues. */
 static void answer(struct repl *r)
 {
     struct qn_error e;

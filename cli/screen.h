@@ -1,4 +1,5 @@
-/* What kind of screen a stream goes to: is there a person, how wide, may it be coloured. */
+/* Properties of the terminal that a stream goes to: whether it is one, its size, whether it may be
+ * coloured. */
 #ifndef QN_CLI_SCREEN_H
 #define QN_CLI_SCREEN_H
 
@@ -8,21 +9,22 @@
 
 enum { QN_SCREEN_WIDTH = 80 };
 
-/* A terminal on which a line can be drawn anew. */
+/* Whether f is a terminal on which a line can be redrawn. */
 bool qn_screen_live(FILE *f);
 
-/* Its columns; QN_SCREEN_WIDTH where there is no terminal or it does not say. */
+/* Its columns; QN_SCREEN_WIDTH if f is not a terminal or its size is unknown. */
 size_t qn_screen_width(FILE *f);
 
-/* Its lines; 24 where the terminal does not say. */
+/* Its lines; 24 if unknown. */
 size_t qn_screen_height(FILE *f);
 
-/* May escape sequences for colour and brightness be written? Not with NO_COLOR (no-color.org). */
+/* Whether escape sequences for colour and brightness may be written. Not with NO_COLOR
+ * (no-color.org). */
 bool qn_screen_coloured(FILE *f);
 
 enum qn_ink { QN_INK_PLAIN, QN_INK_BOLD, QN_INK_DIM, QN_INK_GREEN, QN_INK_YELLOW, QN_INK_RED };
 
-/* The sequence that begins an ink, "" where f takes no colour. */
+/* The escape sequence that begins a style; "" if f takes no colours. */
 const char *qn_screen_ink(FILE *f, enum qn_ink ink);
 
 #endif

@@ -13,7 +13,7 @@ enum { GAP = 2, NARROWEST = 12, WIDEST_OTHER = 11 };
 
 struct qn_table {
     size_t columns, rows, cap;
-    char **cells; /* rows * columns; row 0 holds the titles */
+    char **cells; /* rows * columns; row 0 has the titles */
 };
 
 struct qn_table *qn_table_new(size_t columns, const char *const *titles)
@@ -43,7 +43,8 @@ void qn_table_free(struct qn_table *t)
     free(t);
 }
 
-/* Columns that s takes, stopping before `limit` columns are exceeded; *bytes is how far that is. */
+/* Returns the columns that s takes, stopping before more than `limit` columns; *bytes is the length
+ * of that part. */
 static size_t measure(const char *s, size_t limit, size_t *bytes)
 {
     size_t columns = 0, at = 0;
@@ -76,7 +77,7 @@ static void write_text(struct qn_buf *out, const char *s, size_t n)
     }
 }
 
-/* Names of models differ at both ends. */
+/* The middle is cut, as names of models differ at both ends. */
 size_t qn_table_fit(struct qn_buf *out, const char *s, size_t width)
 {
     size_t bytes, used = columns_of(s);
@@ -104,8 +105,8 @@ static void write_spaces(struct qn_buf *out, size_t n)
         qn_buf_char(out, ' ');
 }
 
-/* Where the columns have no room beside each other: each row's first cell on a line of its own, the
- * others below it with their titles. */
+/* Used if the terminal is too narrow for the columns: writes each row's first cell on a line of its
+ * own, and the others below it with their titles. */
 static void write_blocks(const struct qn_table *t, size_t width, struct qn_buf *out)
 {
     size_t titles = 0;
@@ -156,7 +157,7 @@ void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out)
     if (last > *end)
         *end = last - *end < spare ? last : *end + spare;
     for (size_t r = 0; r < t->rows; r++) {
-        size_t owed = 0; /* spaces; none is written at a line's end */
+        size_t owed = 0; /* spaces not written yet, as lines must not end with spaces */
         for (size_t c = 0; c < t->columns; c++) {
             const char *cell = t->cells[r * t->columns + c];
             for (; cell[0] && owed; owed--)

@@ -10,7 +10,7 @@
 
 enum { URL_MAX = 4096, HTTPS_PORT = 443 };
 
-/* The pieces of what was written; they lie inside it. */
+/* The parts of an address; they point into its text. */
 struct pieces {
     const char *scheme, *host, *port, *path;
     size_t host_len, port_len;
@@ -36,7 +36,7 @@ static void split(const char *text, struct pieces *p)
         p->host = text + 1;
         p->host_len = (size_t)(close - text) - 1;
         colon = last > close ? last : NULL;
-    } else if (first && first == last) { /* with two colons or more it is an IPv6 address */
+    } else if (first && first == last) { /* an address with two or more colons is IPv6 */
         p->host_len = (size_t)(first - text);
         colon = first;
     }
@@ -65,7 +65,7 @@ static bool is_local(const char *host)
            (qn_str_starts(host, "127.") && strspn(host, "0123456789.") == strlen(host));
 }
 
-/* The first of the candidates that was given; false when it is not a port. */
+/* Takes the first candidate that was given; false if it is not a port. */
 static bool choose_port(struct qn_target *t, const char *const candidates[3])
 {
     for (int i = 0; i < 3; i++) {

@@ -37,7 +37,7 @@ static double latency(const struct qn_jref *stats, const char *what, const char 
     return number(&one, share);
 }
 
-/* How many more in a second; a server that was started anew counts from 0. */
+/* Increase per second; after a restart of the server the counter began at 0. */
 static double rate_of(double now, double before, int64_t ms)
 {
     return ms > 0 && now >= before ? (now - before) * 1000 / (double)ms : -1;
@@ -136,7 +136,7 @@ struct frame {
     size_t width, lines, height;
 };
 
-/* One line, cut where the terminal ends. */
+/* Adds one line, cut at the terminal's width. */
 static void put(struct frame *f, const char *line)
 {
     size_t columns = 0;
@@ -166,7 +166,7 @@ static void write_bar(double share, char out[static BAR + 3])
     strcpy(out + 1 + BAR, "]");
 }
 
-/* "0.21 s", "28 ms"; "-" when nothing was measured. */
+/* "0.21 s", "28 ms"; "-" if nothing was measured. */
 static void write_seconds(double s, char out[static 16])
 {
     if (s <= 0)
@@ -267,7 +267,7 @@ static void add_model(struct qn_table *table, const struct qn_top_model *m)
     qn_table_row(table, cells);
 }
 
-/* A sentence on as many lines as it takes, broken between words. */
+/* Adds a sentence on as many lines as needed, broken between words. */
 static void put_words(struct frame *f, char *s)
 {
     while (*s) {
@@ -286,7 +286,7 @@ static void put_words(struct frame *f, char *s)
         s[end] = '\0';
         put(f, s);
         s[end] = last;
-        s += end ? end : strlen(s); /* not even a letter fits: no terminal is that narrow */
+        s += end ? end : strlen(s); /* the terminal is too narrow for a single letter */
         s += *s == ' ';
     }
 }
@@ -311,7 +311,7 @@ static void put_models(struct frame *f, const struct qn_top_view *t)
     struct qn_table *table = qn_table_new(sizeof titles / sizeof *titles, titles);
     struct qn_buf text_of_table;
     size_t room = f->height - f->lines, shown = t->n_models, left_out = t->left_out;
-    if (room < 1 + shown + (left_out > 0)) { /* the last line tells of those that are not shown */
+    if (room < 1 + shown + (left_out > 0)) { /* the last line says how many are not shown */
         size_t fits = room > 2 ? room - 2 : 0;
         left_out += shown - fits;
         shown = fits;

@@ -5,9 +5,9 @@
 #include "cli/words.h"
 
 enum {
-    WINDOW_MS = 8000, /* the rate is that of so many last milliseconds */
+    WINDOW_MS = 8000, /* the rate is averaged over this time */
     SAMPLE_MS = 300,
-    SETTLED_MS = 700, /* before that a rate is mostly chance */
+    SETTLED_MS = 700, /* a rate over a shorter time is too inaccurate to show */
     BAR_MAX = 30,
     BAR_MIN = 5
 };
@@ -29,7 +29,7 @@ static void sample(struct qn_transfer *t, int64_t now_ms)
 {
     size_t last = (t->next_sample + QN_TRANSFER_SAMPLES - 1) % QN_TRANSFER_SAMPLES;
     if (t->n_samples && t->done < t->samples[last].done)
-        t->n_samples = 0; /* begun again */
+        t->n_samples = 0; /* the download was restarted */
     if (t->n_samples && now_ms - t->samples[last].at_ms < SAMPLE_MS)
         return;
     t->samples[t->next_sample].at_ms = now_ms;
@@ -59,7 +59,7 @@ void qn_transfer_update(struct qn_transfer *t, const struct qn_jref *told, int64
     else if (before >= 0 || t->total_files <= 1)
         t->done = file_done + (before > 0 ? before : 0);
     else if (t->total > 0)
-        t->done = t->total * t->percent / 100; /* percent is of the whole */
+        t->done = t->total * t->percent / 100; /* percent refers to all files */
     if (t->total > 0 && t->done > t->total)
         t->done = t->total;
     if (t->total > 0)
@@ -91,7 +91,7 @@ double qn_transfer_left_s(const struct qn_transfer *t)
     return t->total > 0 && rate > 0 ? (t->total - t->done) / rate : -1;
 }
 
-/* "2.1 GB of 4.9 GB", or without what is not known. */
+/* Appends "2.1 GB of 4.9 GB", without the parts that are unknown. */
 static void add_amount(const struct qn_transfer *t, struct qn_buf *out)
 {
     char done[16], total[16];
@@ -115,7 +115,7 @@ static void add_speed(const struct qn_transfer *t, struct qn_buf *out)
     qn_buf_fmt(out, "  %s left", left);
 }
 
-/* Rounded down: 100 is said when it is all there. */
+/* Rounded down, so that 100 appears only when the download is complete. */
 static double whole_percent(const struct qn_transfer *t)
 {
     return (double)(int)t->percent;
@@ -140,7 +140,7 @@ void qn_transfer_line(const struct qn_transfer *t, size_t width, struct qn_buf *
 {
     struct qn_buf figures;
     qn_buf_init(&figures, 256);
-    add_amount(t, &figures); /* ASCII: bytes are columns */
+    add_amount(t, &figures); /* ASCII, so bytes equal columns */
     add_speed(t, &figures);
     size_t begin = out->len;
     if (t->total_files > 1)

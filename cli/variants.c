@@ -37,7 +37,7 @@ const char *qn_fit_word(enum qn_variant_fit fit)
     return words[fit];
 }
 
-/* Is a to be taken rather than b, which stands before it in the server's order? */
+/* Whether a is preferred to b, which precedes it in the server's order. */
 static bool better(const struct qn_offer *a, const struct qn_offer *b)
 {
     if (b->fit == QN_FIT_GOOD || b->fit == QN_FIT_UNKNOWN)

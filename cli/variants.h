@@ -1,5 +1,5 @@
-/* What a repository offers (GET pull/variants), for a person to choose from: sizes, what fits this
- * machine's memory, which one is taken without a choice. Pure. */
+/* The variants of a repository (GET pull/variants) that the user chooses from: sizes, which of them
+ * fit the machine's memory, and the default choice. Pure. */
 #ifndef QN_CLI_VARIANTS_H
 #define QN_CLI_VARIANTS_H
 
@@ -12,11 +12,11 @@ enum { QN_VARIANTS_MAX = 500, QN_VARIANTS_SHOWN = 12 };
 
 enum qn_variant_fit { QN_FIT_UNKNOWN, QN_FIT_GOOD, QN_FIT_TIGHT, QN_FIT_NOT };
 
-/* Will a model of so many bytes fit into so much memory? Its weights, a tenth for the context and
- * what is computed, and a fifth of the memory for everything else on the machine. 0: not known. */
+/* Whether a model of this size fits this memory. It needs its weights and a tenth of them for the
+ * context and scratch; a fifth of the memory is reserved for other programs. 0: unknown. */
 enum qn_variant_fit qn_fit_judge(double size_bytes, double memory_bytes);
 
-/* "fits", "tight", "too large", "". */
+/* Returns "fits", "tight", "too large" or "". */
 const char *qn_fit_word(enum qn_variant_fit fit);
 
 /* Bytes of memory that a model of this size needs. */
@@ -24,34 +24,37 @@ double qn_fit_needs(double size_bytes);
 
 struct qn_offer {
     const char *name;
-    double size_bytes; /* 0: not known */
+    double size_bytes; /* 0: unknown */
     size_t files;
     enum qn_variant_fit fit;
 };
 
 struct qn_variants_view {
-    struct qn_offer *v; /* the first QN_VARIANTS_MAX, in the server's order; strings are lent */
+    /* The first QN_VARIANTS_MAX variants in the server's order; strings are borrowed. */
+    struct qn_offer *v;
     size_t n;
-    size_t preferred; /* the first that fits well; else the smallest that may; else the smallest */
+    /* the first that fits well; else the smallest that may fit; else the smallest */
+    size_t preferred;
 };
 
-/* A variant that the server says does not fit, does not, and what it says fits is at most tight. */
+/* If the server reports that a variant does not fit, it does not; if it reports that it fits, it is
+ * at most tight. */
 void qn_variants_read(struct qn_variants_view *out, const struct qn_jref *reply,
                       double memory_bytes);
 void qn_variants_deinit(struct qn_variants_view *view);
 
-/* The variant of that name, letters' case aside; NULL: none. */
+/* The variant with this name, ignoring case; NULL: none. */
 const struct qn_offer *qn_variants_find(const struct qn_variants_view *view, const char *name);
 
 enum qn_chosen { QN_CHOSEN_ONE, QN_CHOSEN_NAME, QN_CHOSEN_NONE, QN_CHOSEN_ALL, QN_CHOSEN_NONSENSE };
 
-/* What a person answers: a number from 1 or a variant's name or nothing (the preferred one): ONE,
- * with *index; another word: NAME, it may still exist; "q": NONE; "a": ALL are to be shown; a
- * number that is not in the list: NONSENSE. */
+/* Parses the user's answer. A number from 1, a variant's name or nothing (the preferred variant):
+ * ONE, with *index. Another word: NAME, as the variant may still exist. "q": NONE. "a": ALL are to
+ * be shown. A number that is not in the list: NONSENSE. */
 enum qn_chosen qn_variants_answer(const struct qn_variants_view *view, const char *answer,
                                   size_t *index);
 
-/* The numbered table, on stderr: all of it, or QN_VARIANTS_SHOWN rows. */
+/* Prints the numbered table on stderr: completely, or QN_VARIANTS_SHOWN rows. */
 void qn_variants_print(const struct qn_variants_view *view, bool all);
 
 #endif

@@ -17,23 +17,25 @@ bool qn_wish_is_path(const char *word)
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (qn_str_starts(word, beginnings[i]))
             return true;
-    /* "model.gguf" is meant as a file; a folder "owner/repo" may well be chance. */
+    /* "model.gguf" is taken for a file; a folder "owner/repo" may exist by chance, so it is not */
     return qn_str_ends(word, ".gguf") && stat(word, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Where the last part of the word begins: names of hosts have colons, too. */
+/* Begin of the word's last component. Colons are searched only there, as host names may have
+ * ports. */
 static const char *last_part(const char *word)
 {
     const char *slash = strrchr(word, '/');
     return slash ? slash + 1 : word;
 }
 
-/* Hosts whose pages are repositories; what follows them there is owner/name. */
+/* Prefixes of web pages of repositories; owner/name follows. */
 static const char *const pages[] = {"https://hf.co/", "https://huggingface.co/",
                                     "https://modelscope.cn/", "https://www.modelscope.cn/"};
 static const char ollama[] = "ollama.com/";
 
-/* The reference that a repository's page means, NULL: it is none, or that of a file or revision. */
+/* Returns the reference in the address of a repository's page; NULL: it is not such a page, or the
+ * page of a file or revision. */
 static const char *page_of(const char *word)
 {
     static const char *const deeper[] = {"/blob/", "/resolve/", "/tree/"};
@@ -71,7 +73,7 @@ bool qn_wish_takes_variant(const char *reference)
 
 const char *qn_wish_variant(const char *reference, size_t *n)
 {
-    /* The variant may be a path itself: the first colon after "owner/" counts. */
+    /* The variant may be a path, so the first colon after "owner/" separates it. */
     const char *slash = strchr(reference, '/'), *colon = slash ? strchr(slash, ':') : NULL;
     if (!qn_wish_takes_variant(reference) || !colon)
         return NULL;

@@ -1,6 +1,6 @@
-/* What `quince pull` was asked for: what was typed, taken apart as far as this side must know it,
- * and the request made of it. The server knows every form of reference; here only variants are told
- * from the rest, because a person may have to choose one. Pure, but for looking whether a path
+/* The request of `quince pull`: the user's word parsed as far as the command line needs it, and the
+ * body of the request. The server parses all forms of references; here only the variant is
+ * separated, because the user may have to choose one. Pure, except for checks whether a path
  * exists. */
 #ifndef QN_CLI_WISH_H
 #define QN_CLI_WISH_H
@@ -14,9 +14,9 @@
 enum { QN_WISH_LABELS_MAX = 16, QN_WISH_CHECKPOINTS_MAX = 8, QN_WISH_NAME_MAX = 128 };
 
 struct qn_wish {
-    const char *word;                              /* what was typed */
-    const char *name;                              /* the name that it will have; NULL: found out */
-    const char *recipe, *source, *variant, *alias; /* as options gave them; NULL: not given */
+    const char *word; /* as the user typed it */
+    const char *name; /* the name that the model will get; NULL: derived */
+    const char *recipe, *source, *variant, *alias; /* values of options; NULL: not given */
     const char *labels[QN_WISH_LABELS_MAX];
     int n_labels;
     struct {
@@ -26,35 +26,35 @@ struct qn_wish {
     bool yes, quiet;
 };
 
-/* True for a file or folder of this machine: by how it is written, or because it is there. */
+/* True if word is a file or folder of this machine, by its form or because it exists. */
 bool qn_wish_is_path(const char *word);
 
-/* True for an address that is no repository's page: one file, or an archive. */
+/* True for an address that is not a repository's page: one file, or an archive. */
 bool qn_wish_is_address(const char *word);
 
-/* Appends the word as a reference to a hub: a repository's page without "https://", so that a
- * variant can be put behind it; a name without '/', which can only be one of Ollama's library, with
- * its host before it; any other as it is. */
+/* Appends the word as a reference to a hub. The address of a repository's page loses "https://", so
+ * that a variant can be appended; a name without '/', which can only be in Ollama's library, gets
+ * that library's host; other words are unchanged. */
 void qn_wish_reference(const char *word, struct qn_buf *out);
 
-/* The variant within a reference: what follows ':' behind "owner/", up to '@'; lent, *n its length.
- * NULL: there is none. */
+/* Returns the variant in a reference: the text after the ':' that follows "owner/", up to '@';
+ * borrowed, *n is its length. NULL: none. */
 const char *qn_wish_variant(const char *reference, size_t *n);
 
-/* May a variant be put into it? Not into addresses, and not into Ollama's names, whose tag is all
- * there is to say. */
+/* Whether a variant can be added: not to addresses, and not to Ollama's names, whose tag is
+ * complete. */
 bool qn_wish_takes_variant(const char *reference);
 
-/* Appends the reference with the variant in it: before '@', else at its end. */
+/* Appends the reference with the variant: before '@', else at its end. */
 void qn_wish_with_variant(const char *reference, const char *variant, struct qn_buf *out);
 
-/* "user.Qwen3-8B-GGUF-Q4_K_M" from the server's suggestion and the variant; a variant that is a
- * file gives its own name. Only letters, digits and ._- remain. */
+/* Makes "user.Qwen3-8B-GGUF-Q4_K_M" from the server's suggestion and the variant; if the variant is
+ * a file, from the file's name. Characters other than letters, digits and ._- are removed. */
 void qn_wish_name(const char *suggested, const char *variant, char out[static QN_WISH_NAME_MAX]);
 
-/* What the request says beside the wish; NULL: nothing. */
+/* Parts of the request that are not in the wish; NULL: none. */
 struct qn_wish_found {
-    const char *name;       /* the model's */
+    const char *name;       /* the model's name */
     const char *checkpoint; /* with its variant; NULL for a model that the server knows */
     const char *recipe;
     const struct qn_jref *labels; /* an array */
