@@ -281,10 +281,10 @@ static bool takes_any_type(const struct qn_route *row)
            (row->places == QN_AT_ROOT && qn_str_starts(row->pattern, "/api/"));
 }
 
-/* Whether a body is read as JSON whatever type it has. A foreign page can send a body of another
- * type without asking first, so a browser must say that it is JSON; a browser is known by Origin or
- * Sec-Fetch-Site, one of which each of them sends with a POST. Programs such as `curl -d` need not
- * say so, unless they say that it is a form of several parts. */
+/* Whether the Content-Type of a JSON body is accepted. A page of another origin can send other
+ * types without a preflight request, so requests of browsers must declare JSON; a browser is
+ * recognised by Origin or Sec-Fetch-Site, one of which it sends with every POST. Other programs,
+ * such as `curl -d`, may declare any type but multipart. */
 static bool type_is_acceptable(const struct qn_http *h, const struct qn_visit *v)
 {
     static const char multipart[] = "multipart/";

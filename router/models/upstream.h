@@ -22,13 +22,14 @@ typedef void (*qn_upstream_fn)(void *ctx, const struct qn_event *ev);
 /* The child must be READY (QN_EBUSY otherwise: load it, wait, try again). The job is encoded before
  * this returns and need not outlive it, except for the document that holds job.embed.inputs,
  * which is read until the last event: inputs are sent as the child accepts them. */
-/* The same for an encoded job (qn_job_frame, which any thread may call): takes ownership of frame's
- * bytes, also on failure. */
-/* The limit for qn_buf_init of a frame, and the error for a job that exceeds it. */
 qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,
                          struct qn_upstream **out, struct qn_error *e);
+
+/* The same for an encoded job (qn_job_frame, which any thread may call): takes ownership of frame's
+ * bytes, also on failure. */
 qn_err qn_upstream_send(struct qn_child *c, const struct qn_job *job, struct qn_buf *frame,
                         qn_upstream_fn fn, void *ctx, struct qn_upstream **out, struct qn_error *e);
+/* The limit for qn_buf_init of a frame, and the error for a job that exceeds it. */
 enum { QN_UPSTREAM_FRAME_MAX = QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX };
 qn_err qn_upstream_too_large(struct qn_error *e);
 
