@@ -38,8 +38,8 @@ void qn_http_set_header(struct qn_http *h, const char *name, const char *value)
     h->headers_end = &new->next;
 }
 
-/* Writes the head by appending fixed strings and digits: printf-style formatting would cost about a
- * microsecond per reply. */
+/* Writes the head by appending fixed strings and digits. A short reply takes about a microsecond,
+ * of which printf-style formatting would be a noticeable part. */
 static void write_head(struct qn_http *h, int status, const char *content_type, int64_t length,
                        struct qn_buf *out)
 {
