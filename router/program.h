@@ -80,8 +80,8 @@ qn_err qn_program_open(struct qn_program *p, struct qn_error *e);
 void qn_program_close(struct qn_program *p);
 
 /* In program_signals.c. SIGTERM and SIGINT stop the server when running requests have ended, or at
- * once if the signal is repeated; SIGHUP reads the settings again. */
-/* before any thread starts */
+ * once if the signal is repeated; SIGHUP reads the settings again. qn_program_take_signals is
+ * called before any thread starts. */
 qn_err qn_program_take_signals(struct qn_program *p, struct qn_error *e);
 qn_err qn_program_watch_signals(struct qn_program *p, struct qn_error *e);
 

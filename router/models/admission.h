@@ -21,11 +21,12 @@ void qn_admission_tell(struct qn_http *h, const struct qn_queue_spot *spot);
 /* Sets *out_ms to the time that the request may take: the configured one (<= 0: no limit), or less
  * if its header X-Request-Timeout, in seconds, says so. *out_ms 0: no limit. QN_EINVAL: the header
  * is not a valid number of seconds. */
+qn_err qn_admission_limit(struct qn_http *h, int64_t configured_ms, int64_t *out_ms,
+                          struct qn_error *e);
+
 /* Gives an error the form of the listener's profile: call it after p and e are filled as for any
  * error; it changes p's status and type, and e's message where clients search it for certain words.
  * Returns the seconds for Retry-After. a: NULL for a request that timed out. */
-qn_err qn_admission_limit(struct qn_http *h, int64_t configured_ms, int64_t *out_ms,
-                          struct qn_error *e);
 int64_t qn_admission_refuse(const struct qn_profile *profile, enum qn_family family,
                             const struct qn_admission *a, struct qn_problem *p, struct qn_error *e);
 

@@ -82,12 +82,13 @@ struct qn_child_status {
 };
 
 /* client: for the jobs; must outlive the child. */
-/* Kills the process, if there is one, with SIGKILL and waits for its end, which takes a moment;
- * running jobs get an ERROR event from the loop, unless the loop has ended. No callback follows.
- * For a graceful end call qn_child_stop first. */
 qn_err qn_child_new(struct qn_loop *l, struct qn_http_client *client,
                     const struct qn_child_spec *spec, const struct qn_child_events *ev, void *ctx,
                     struct qn_child **out, struct qn_error *e);
+
+/* Kills the process, if there is one, with SIGKILL and waits for its end, which takes a moment;
+ * running jobs get an ERROR event from the loop, unless the loop has ended. No callback follows.
+ * For a graceful end call qn_child_stop first. */
 void qn_child_free(struct qn_child *c);
 
 /* Replaces files, options, threads, context and pinned; the next start uses them. */

@@ -29,14 +29,16 @@ void qn_engine_choice_deinit(struct qn_engine_choice *c);
 /* Rewrites the options for a child of that choice: a JSON object made by qn_load_options_merge gets
  * the members that the server needs and loses those that only quince's own engine has. args: the
  * value of the option for the server's arguments, or "". */
-/* The capabilities (enum qn_capability) of the engine that the option chooses for this row; 0: that
- * engine is not installed. */
-/* Updates in the table of backend types which of them have a server installed: called at start and
- * after an engine has been installed or removed. */
 qn_err qn_engine_options(const struct qn_engine_choice *c, const struct qn_model_row *row,
                          const char *args, struct qn_buf *options, struct qn_error *e);
+
+/* The capabilities (enum qn_capability) of the engine that the option chooses for this row; 0: that
+ * engine is not installed. */
 unsigned qn_engine_offers(const struct qn_packs *packs, const struct qn_backend_type *type,
                           const struct qn_model_row *row, const char *backend);
+
+/* Updates in the table of backend types which of them have a server installed: called at start and
+ * after an engine has been installed or removed. */
 void qn_engines_look(const struct qn_packs *packs, const char *backend_dir);
 
 #endif

@@ -43,9 +43,10 @@ struct qn_fair_queue { /* all zero: empty */
 
 /* Appends the item, which the caller owns and does not move while it waits; the names are copied.
  * Each ticket is greater than those before it. */
-/* The group of a waiting item. Lent until the item is served or removed. */
 void qn_fair_add(struct qn_fair_queue *q, struct qn_fair_item *x, uint64_t ticket,
                  const char *group, const char *client);
+
+/* The group of a waiting item. Lent until the item is served or removed. */
 const char *qn_fair_group(const struct qn_fair_item *x);
 
 /* The item whose turn it is, among those with a ticket smaller than `below`; NULL: there is

@@ -64,16 +64,16 @@ struct qn_inventory_config {
 };
 
 /* QN_EINVAL: invalid groups. */
+qn_err qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog,
+                        struct qn_http_client *client, const struct qn_inventory_config *config,
+                        struct qn_inventory **out, struct qn_error *e);
 /* Applies changed settings: limits, groups, memory, idle times and the options of later loads.
  * Models over a new limit stay loaded until another model needs the memory. Registry, metrics and
  * packs remain the ones given to qn_inventory_new. QN_EINVAL: invalid groups; nothing has changed.
  */
-/* Kills the running children. No lease may be held or waiting, and the loop must have ended. */
-qn_err qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog,
-                        struct qn_http_client *client, const struct qn_inventory_config *config,
-                        struct qn_inventory **out, struct qn_error *e);
 qn_err qn_inventory_reconfigure(struct qn_inventory *inv, const struct qn_inventory_config *config,
                                 struct qn_error *e);
+/* Kills the running children. No lease may be held or waiting, and the loop must have ended. */
 void qn_inventory_free(struct qn_inventory *inv);
 
 /* Finds the row for a name that a client sent: a trailing ":latest" is ignored, the prefixes
@@ -81,32 +81,36 @@ void qn_inventory_free(struct qn_inventory *inv);
  * stand for their models. The row is lent by *snap, which the caller unrefs. QN_ENOTFOUND (param
  * "model"), with a message that says what to do: a model of the built-in list has to be pulled
  * first. */
-/* The row whose child computes for this row: for a preset the model it was made from, while that
- * model exists and still has the same files; otherwise the row itself. */
-/* True when the model has the capability (enum qn_capability) and an engine for its type offers it:
- * quince's own, or the one that the model's options choose. */
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e);
-/* The capabilities for which qn_inventory_can is true, as a set. */
+
+/* The row whose child computes for this row: for a preset the model it was made from, while that
+ * model exists and still has the same files; otherwise the row itself. */
 const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
                                                  const struct qn_model_row *row);
+
+/* True when the model has the capability (enum qn_capability) and an engine for its type offers it:
+ * quince's own, or the one that the model's options choose. */
 bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row *row,
                       unsigned capability);
+/* The capabilities for which qn_inventory_can is true, as a set. */
 unsigned qn_inventory_abilities(const struct qn_inventory *inv, const struct qn_model_row *row);
 
 /* Checks that the files named by load options exist: adapters and the draft model's file. options:
  * a JSON object as clients write it, checked before it is saved. QN_EINVAL with the option as param
  * and the path in the message. A few system calls. */
-/* Like qn_inventory_find for operations that cannot be undone: the name must match exactly, except
- * for ":latest". */
-/* Settings of one load. Those of a failed load are dropped; those of a successful one hold until
- * the model is unloaded on request, is loaded with other settings, or can no longer be started with
- * them. An eviction, an idle unload or a crash does not end them. */
 qn_err qn_inventory_check_files(struct qn_inventory *inv, const struct qn_jref *options,
                                 struct qn_error *e);
+
+/* Like qn_inventory_find for operations that cannot be undone: the name must match exactly, except
+ * for ":latest". */
 qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,
                                  struct qn_snapshot **snap, const struct qn_model_row **row,
                                  struct qn_error *e);
+
+/* Settings of one load. Those of a failed load are dropped; those of a successful one hold until
+ * the model is unloaded on request, is loaded with other settings, or can no longer be started with
+ * them. An eviction, an idle unload or a crash does not end them. */
 struct qn_load_options {
     int64_t context; /* QN_UNSET: as the model runs; else as saved for the model, else the setting,
                         else the child's choice */
@@ -144,20 +148,21 @@ struct qn_admission {
  * instead. *a must live until fn was called or the lease is released; a later refusal is written to
  * it before fn is called. QN_ENOTFOUND: no such model. QN_EINVAL: an invalid option; the model goes
  * on as it is. */
-/* Like qn_inventory_admit for loading the model without computing: does not wait for a slot. owner:
- * see client_id.h; "" for the server itself; copied. */
-/* One more sequence of a request that holds the model: it waits for its turn like a request, but is
- * not refused because of a full queue, and is served before the model is evicted. */
 qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
                           const struct qn_load_options *options, struct qn_admission *a,
                           qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
-/* The sequences that the lease was admitted for have ended: their slots become free while the lease
- * still holds the model. Their duration goes into the estimates of waiting times. Call once. */
+
+/* Like qn_inventory_admit for loading the model without computing: does not wait for a slot. owner:
+ * see client_id.h; "" for the server itself; copied. */
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, const char *owner,
                             qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
+/* One more sequence of a request that holds the model: it waits for its turn like a request, but is
+ * not refused because of a full queue, and is served before the model is evicted. */
 void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,
                       qn_lease_fn fn, void *ctx, struct qn_lease **out);
+/* The sequences that the lease was admitted for have ended: their slots become free while the lease
+ * still holds the model. Their duration goes into the estimates of waiting times. Call once. */
 void qn_lease_rest(struct qn_lease *lease);
 /* True when requests wait for a slot of the model, or another model waits for its memory. Granted
  * leases only. */
@@ -228,10 +233,10 @@ struct qn_loaded {
 size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max);
 /* Finds the loaded process that computes for this row: its own, or that of the model a preset was
  * made from. False: it is not loaded. Lent until the next turn of the loop. */
-/* A model whose process keeps ending, or has failed, for /health. Lent until the next turn of the
- * loop. */
 bool qn_inventory_ready(const struct qn_inventory *inv, const struct qn_model_row *row,
                         struct qn_loaded *out);
+/* A model whose process keeps ending, or has failed, for /health. Lent until the next turn of the
+ * loop. */
 struct qn_crashed {
     const char *name;
     const char *type;

@@ -207,9 +207,9 @@ struct qn_lease *qn_lease_of(struct qn_fair_item *x);
 /* Refuses every waiting lease with this error. */
 void qn_model_slot_refuse(struct qn_model_slot *p, const struct qn_error *why);
 /* Refuses the leases that wait for this load; NULL: those without a load. */
-/* Removes a waiting lease from a full queue; its callback is called in the loop's next turn. */
 void qn_model_slot_refuse_load(struct qn_model_slot *p, const struct qn_model_slot_load *load,
                                const struct qn_error *why);
+/* Removes a waiting lease from a full queue; its callback is called in the loop's next turn. */
 void qn_lease_displace(struct qn_lease *x);
 /* Calls the callbacks of those leases. */
 void qn_inventory_tell_displaced(struct qn_inventory *inv);
@@ -222,9 +222,9 @@ uint64_t qn_model_slot_ticket(const struct qn_model_slot *p);
  * and no model's batch lasts longer. */
 bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *newcomer);
 /* True when a lease waits for p that is served before p is evicted for the newcomer. */
-/* Grants the leases that a ready model can serve. */
 bool qn_model_slot_serves_first(const struct qn_model_slot *p,
                                 const struct qn_model_slot *newcomer);
+/* Grants the leases that a ready model can serve. */
 void qn_model_slot_grant(struct qn_model_slot *p);
 /* The slots with waiting leases, earliest ticket first; *out is the caller's to free. */
 size_t qn_model_slots_by_ticket(struct qn_inventory *inv, struct qn_model_slot ***out);
@@ -245,9 +245,10 @@ struct qn_queue_spot qn_model_slot_spot(struct qn_model_slot *p, size_t waiting,
 /* True when a waiting request of another owner has been removed to admit one of this owner. only:
  * the queue that is full, NULL: all queues together. bounded: the limit that is reached holds only
  * for requests with a limit of their own. */
-/* inventory_options.c: the model's options that the router itself obeys. */
 bool qn_inventory_displace(struct qn_inventory *inv, struct qn_model_slot *only, bool bounded,
                            const char *owner);
+
+/* inventory_options.c: the model's options that the router itself obeys. */
 enum { QN_OPTION_LAYERS = 3 };
 void qn_model_slot_note_options(struct qn_model_slot *p, const struct qn_model_row *row);
 /* An option layer other than the saved one has changed. */
@@ -258,15 +259,15 @@ void qn_inventory_note_options(struct qn_inventory *inv); /* for all model slots
 /* Collects the facts about every model slot with a process except `without`, the newcomer (MAY be
  * NULL), from the newcomer's point of view: a model counts as busy while it is used, or while a
  * lease that is served before the newcomer waits for it. */
+size_t qn_model_slots_resident(struct qn_inventory *inv, const struct qn_model_slot *without,
+                               struct qn_resident *live, struct qn_model_slot **model_slots);
 /* Finds the models that prevent loading a model that leases wait for; changes nothing. awaited[i]
  * is set for each of those with a process that must become idle first. Returns their number; 0:
  * none. */
-/* False, with the reason: the model could not be loaded with the options its leases ask for,
- * whatever models were evicted. The resources of its own running process count as free. */
-size_t qn_model_slots_resident(struct qn_inventory *inv, const struct qn_model_slot *without,
-                               struct qn_resident *live, struct qn_model_slot **model_slots);
 size_t qn_model_slot_awaits(struct qn_model_slot *p, struct qn_model_slot **model_slots,
                             bool *awaited);
+/* False, with the reason: the model could not be loaded with the options its leases ask for,
+ * whatever models were evicted. The resources of its own running process count as free. */
 bool qn_model_slot_may_restart(struct qn_model_slot *p, struct qn_error *why);
 /* Loads a model that leases wait for, evicts other models first, or notes why it has to wait. */
 void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *events);
@@ -320,10 +321,10 @@ void qn_model_slot_load_error(const struct qn_model_slot *p, struct qn_error *wh
 /* inventory_refusals.c: remembers loads that failed lately. */
 /* The key of a load, for load_refusals.h; "" where the file names are too long. One system call per
  * file. */
-/* Remembers why the model's process could not be loaded, if its state is FAILED. A process that
- * could not even be started is not remembered: that is a fault of the machine, not of the load. */
 void qn_model_slot_load_key(const struct qn_model_row *row, struct qn_model_slot_want *w,
                             char out[static QN_SHA256_HEX + 1]);
+/* Remembers why the model's process could not be loaded, if its state is FAILED. A process that
+ * could not even be started is not remembered: that is a fault of the machine, not of the load. */
 void qn_model_slot_remember_failure(struct qn_model_slot *p);
 /* True when the load that would be started next has failed lately and no waiting request asks for a
  * retry; *why is the error of that failure. */
@@ -332,15 +333,15 @@ bool qn_model_slot_refused_lately(struct qn_model_slot *p, struct qn_error *why)
 /* inventory_want.c: what a model's child is to be started with. */
 /* Checks that the model can be loaded at all. QN_ENOTFOUND: it is not downloaded, or its file is
  * missing; QN_EUNSUPPORTED. */
-/* The option layers: of the load (MAY be NULL), saved for the model, and of the settings: JSON
- * objects, lent. */
-/* Fills *out. load MAY be NULL. QN_EINVAL and others with the option as param. Call
- * qn_model_slot_want_deinit on *out in any case. */
 qn_err qn_inventory_check_row(const struct qn_inventory *inv, const struct qn_model_row *row,
                               struct qn_error *e);
+/* The option layers: of the load (MAY be NULL), saved for the model, and of the settings: JSON
+ * objects, lent. */
 void qn_model_slot_layers(const struct qn_model_slot *p, const struct qn_model_row *row,
                           const struct qn_model_slot_load *load,
                           const char *layers[static QN_OPTION_LAYERS]);
+/* Fills *out. load MAY be NULL. QN_EINVAL and others with the option as param. Call
+ * qn_model_slot_want_deinit on *out in any case. */
 qn_err qn_model_slot_want(const struct qn_model_slot *p, const struct qn_model_row *row,
                           const struct qn_model_slot_load *load, struct qn_model_slot_want *out,
                           struct qn_error *e);
@@ -362,9 +363,10 @@ bool qn_model_slot_has_other_files(struct qn_model_slot *p, const struct qn_mode
 /* Estimated memory with this context, in bytes. */
 int64_t qn_model_slot_estimate(const struct qn_model_slot *p, int64_t context);
 /* Starts the child with the row's files; its events go to the model slot. */
-/* inventory_crashes.c: true when the process has ended unrequested lately, or cannot be loaded. */
 qn_err qn_model_slot_start(struct qn_model_slot *p, int threads,
                            const struct qn_child_events *events, struct qn_error *e);
+
+/* inventory_crashes.c: true when the process has ended unrequested lately, or cannot be loaded. */
 bool qn_model_slot_crashed(const struct qn_model_slot *p);
 
 /* inventory_counts.c: counts a change of the child's state in the metrics. */

@@ -25,10 +25,11 @@ struct qn_load_refusals { /* all zero: none */
 };
 
 /* Records that the load with this key has failed; replaces an earlier failure of the same load. */
-/* Why the load with this key failed, if that was at most QN_LOAD_REFUSAL_MS ago; else NULL. Lent
- * until the next change. */
 void qn_load_refusals_add(struct qn_load_refusals *r, const char *key, const struct qn_error *why,
                           int64_t now_ms);
+
+/* Why the load with this key failed, if that was at most QN_LOAD_REFUSAL_MS ago; else NULL. Lent
+ * until the next change. */
 const struct qn_error *qn_load_refusals_find(const struct qn_load_refusals *r, const char *key,
                                              int64_t now_ms);
 

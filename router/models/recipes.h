@@ -48,10 +48,11 @@ struct qn_engine {
 const char *qn_engine_state_name(enum qn_engine_state state);
 
 /* QN_ENOTFOUND (param "recipe" or "backend"); the message lists the valid ones. */
-/* Writes the members "recipes" of an open object and "unavailable_recipes": those without any
- * engine for this machine. */
 qn_err qn_recipes_find(const struct qn_recipes *r, const char *recipe, const char *backend,
                        struct qn_engine *out, struct qn_error *e);
+
+/* Writes the members "recipes" of an open object and "unavailable_recipes": those without any
+ * engine for this machine. */
 void qn_recipes_write(struct qn_jw *w, const struct qn_recipes *r);
 
 /* The member of system-info's "devices" under which a graphics processor of quince-probe is

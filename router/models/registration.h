@@ -34,10 +34,11 @@ struct qn_registration_world {
 /* Registers the models of the list that ship with quince and removes built-in rows that are no
  * longer listed. starter (at least 201 bytes) becomes the first name. Blocks: call before the loop
  * runs. */
-/* Called once on the loop; e is NULL on success. */
 qn_err qn_registration_builtin(const struct qn_registration_world *world,
                                const struct qn_registry *list, char *starter, size_t starter_size,
                                struct qn_error *e);
+
+/* Called once on the loop; e is NULL on success. */
 typedef void (*qn_registration_done)(void *ctx, const struct qn_error *e);
 
 /* What is known of a model besides its files' contents. Any string MAY be NULL: see struct
@@ -78,18 +79,20 @@ bool qn_registration_name_ok(const char *name);
  * the catalog. The names of files that were discovered or come from a hub need not begin with
  * "user.". QN_ECONFLICT when the name belongs to another file. Cannot be cancelled: see
  * qn_registration_file. */
+void qn_registration_model(struct qn_registration_world *world,
+                           const struct qn_registration_wish *wish, qn_registration_done done,
+                           void *ctx);
+
 /* The same for files of users: the name must be "user." and more. origin MAY be NULL. Cannot be
  * cancelled: a caller whose client has gone must ignore the result. */
+void qn_registration_file(struct qn_registration_world *world, const char *name, const char *path,
+                          const char *recipe, const struct qn_registration_origin *origin,
+                          qn_registration_done done, void *ctx);
+
 /* The same without a name from the user: the name becomes "user." and an ASCII form of the file's
  * name; where that would lose letters, of the name in the file's metadata; a number is appended if
  * the name is taken. chosen: QN_MODEL_NAME_MAX + 1 bytes of the caller's that must live until done
  * is called; they hold the name then, on success. */
-void qn_registration_model(struct qn_registration_world *world,
-                           const struct qn_registration_wish *wish, qn_registration_done done,
-                           void *ctx);
-void qn_registration_file(struct qn_registration_world *world, const char *name, const char *path,
-                          const char *recipe, const struct qn_registration_origin *origin,
-                          qn_registration_done done, void *ctx);
 void qn_registration_unnamed(struct qn_registration_world *world, const char *path,
                              const char *recipe, const struct qn_registration_origin *origin,
                              char *chosen, qn_registration_done done, void *ctx);

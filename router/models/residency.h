@@ -82,14 +82,16 @@ struct qn_plan {
 
 /* live: all models with a process except the wanted one. want: the model to load. A memory size of
  * 0 (unknown) counts as nothing. */
+void qn_residency_plan(const struct qn_resident *live, size_t n, const struct qn_resident *want,
+                       const struct qn_budget *budget, struct qn_plan *out);
+
 /* How the machine's threads are shared at present: threads[i] for live[i]. The busy models share
  * them evenly (the first ones get the remainder, each at least 1); an idle one gets what it would
  * have if it became busy next. */
-/* A model that may be evicted because memory is short. */
-void qn_residency_plan(const struct qn_resident *live, size_t n, const struct qn_resident *want,
-                       const struct qn_budget *budget, struct qn_plan *out);
 void qn_residency_threads(const struct qn_resident *live, size_t n, int machine_threads,
                           int *threads);
+
+/* A model that may be evicted because memory is short. */
 struct qn_candidate {
     bool may_go; /* idle, not pinned, and its options allow it */
     int64_t idle_ms, load_ms;

@@ -26,9 +26,10 @@ qn_err qn_spawn(const char *program, const char *name, struct qn_process *out, s
  * output to out, up to out's limit; its standard error is the router's. Blocking, any thread.
  * QN_ETIMEOUT after limit_ms, QN_ECHILD when its exit status is not 0; it has ended in both
  * cases. */
-/* Signals the whole process group; does nothing when it has ended already. */
 qn_err qn_spawn_output(char *const argv[], int64_t limit_ms, struct qn_buf *out,
                        struct qn_error *e);
+
+/* Signals the whole process group; does nothing when it has ended already. */
 void qn_process_signal(const struct qn_process *p, int sig);
 
 /* How a process ended. */
