@@ -93,7 +93,8 @@ static const struct qn_cli_option logs_options[] = {
     {"--follow", NULL, "go on printing until Ctrl-C", NULL},
     {"-f", NULL, "the same", NULL},
     {"--lines", "N", "how many lines to begin with (default 100)", NULL},
-    {"--level", "LEVEL", "error, warn, info or debug: no lines that matter less", NULL},
+    {"--level", "LEVEL", "critical, error, warn, info, debug or trace: no lines that matter less",
+     NULL},
     {0},
 };
 static const struct qn_cli_option load_options[] = {

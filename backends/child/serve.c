@@ -664,8 +664,8 @@ static void close_child(struct child *c)
 int qn_child_main(int argc, char **argv, const struct qn_backend *backend)
 {
     if (argc != 3 || !qn_str_eq(argv[1], "--name")) {
-        qn_error_log("child", "usage: quince-%s --name NAME (started by quinced, not by hand)",
-                     backend->type);
+        qn_fatal("child", "usage: quince-%s --name NAME (started by quinced, not by hand)",
+                 backend->type);
         return 2;
     }
     struct child c = {.backend = backend, .name = argv[2], .signal_fd = -1};
@@ -675,7 +675,7 @@ int qn_child_main(int argc, char **argv, const struct qn_backend *backend)
     struct qn_error e = {0};
     qn_err err = open_child(&c, &e);
     if (err)
-        qn_error_log("child", "state=failed message=\"%s\"", e.message);
+        qn_fatal("child", "state=failed message=\"%s\"", e.message);
     else
         qn_loop_run(c.loop);
     close_child(&c);

@@ -18,7 +18,7 @@ static _Atomic int current_level = QN_LOG_INFO;
 static qn_log_sink line_sink;
 static void *line_sink_ctx;
 
-static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static const char *const level_names[] = {"fatal", "error", "warn", "info", "debug", "trace"};
 
 void qn_log_set_level(enum qn_log_level level)
 {
@@ -32,7 +32,7 @@ enum qn_log_level qn_log_get_level(void)
 
 bool qn_log_level_parse(const char *name, enum qn_log_level *out)
 {
-    for (int i = QN_LOG_ERROR; i <= QN_LOG_DEBUG; i++)
+    for (int i = QN_LOG_FATAL; i <= QN_LOG_TRACE; i++)
         if (qn_str_eq(name, level_names[i])) {
             *out = (enum qn_log_level)i;
             return true;
@@ -41,7 +41,7 @@ bool qn_log_level_parse(const char *name, enum qn_log_level *out)
     static const struct {
         const char *name;
         enum qn_log_level level;
-    } others[] = {{"critical", QN_LOG_ERROR}, {"warning", QN_LOG_WARN}, {"trace", QN_LOG_DEBUG}};
+    } others[] = {{"critical", QN_LOG_FATAL}, {"warning", QN_LOG_WARN}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (qn_str_eq(name, others[i].name)) {
             *out = others[i].level;

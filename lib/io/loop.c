@@ -442,7 +442,7 @@ void qn_loop_run(struct qn_loop *l)
         if (n < 0) {
             if (errno == EINTR)
                 continue;
-            qn_error_log("loop", "epoll_wait failed: %s", strerror(errno));
+            qn_fatal("loop", "epoll_wait failed: %s", strerror(errno));
             abort(); /* the set is broken, a bug; nothing can be served without it */
         }
         for (int i = 0; i < n && !l->stopped; i++) {

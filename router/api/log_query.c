@@ -40,9 +40,9 @@ static bool read_level(const char *text, enum qn_log_level *out)
         const char *word;
         enum qn_log_level level;
     } words[] = {
-        {"fatal", QN_LOG_ERROR},  {"error", QN_LOG_ERROR}, {"warn", QN_LOG_WARN},
-        {"warning", QN_LOG_WARN}, {"info", QN_LOG_INFO},   {"debug", QN_LOG_DEBUG},
-        {"trace", QN_LOG_DEBUG},
+        {"fatal", QN_LOG_FATAL}, {"critical", QN_LOG_FATAL}, {"error", QN_LOG_ERROR},
+        {"warn", QN_LOG_WARN},   {"warning", QN_LOG_WARN},   {"info", QN_LOG_INFO},
+        {"debug", QN_LOG_DEBUG}, {"trace", QN_LOG_TRACE},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (qn_str_ieq(text, words[i].word)) {
@@ -55,13 +55,12 @@ static bool read_level(const char *text, enum qn_log_level *out)
 qn_err qn_log_query_init(const struct qn_watch_api *api, const struct qn_caller *caller,
                          const struct qn_log_wish *wish, struct qn_log_query *q, struct qn_error *e)
 {
-    *q = (struct qn_log_query){.filter = {.most = QN_LOG_DEBUG}};
+    *q = (struct qn_log_query){.filter = {.most = QN_LOG_TRACE}};
     if (!caller->admin)
         q->filter.owner = caller->owner;
     if (wish->level && !read_level(wish->level, &q->filter.most))
         return qn_fail_param(e, QN_EINVAL, "level",
-                             "level: expected error, warn, info or debug, not '%.40s'",
-                             wish->level);
+                             "level: expected " QN_LOG_LEVELS ", not '%.40s'", wish->level);
     if (wish->model) {
         struct qn_snapshot *snap;
         const struct qn_model_row *row;

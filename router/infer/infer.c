@@ -10,6 +10,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "infer/run_private.h"
+#include "infer/trace.h"
 #include "telemetry/logs.h"
 
 #include <stdlib.h>
@@ -105,6 +106,8 @@ static void chosen(void *ctx)
         r->rq.jobs[i].id = qn_arena_fmt(r->rq.arena, "%s-%zu", r->id, i);
         r->rq.jobs[i].owner_salt = qn_owner_salt(r->with->owner_key, r->caller.owner);
     }
+    if (qn_log_get_level() >= QN_LOG_TRACE)
+        qn_trace_prompts(r->id, r->rq.jobs, r->rq.n_jobs);
     if (r->rq.stream)
         r->beat = qn_timer_start(r->with->serving->loop, QN_INFER_BEAT_MS, 0, qn_infer_beat, r);
     if (r->rq.n_jobs == 0 && r->rq.keep_alive_ms == 0)

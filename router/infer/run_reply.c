@@ -157,14 +157,19 @@ static void finished(void *ctx)
         qn_infer_fail(r, &e, false);
         return;
     }
+    int64_t first_ms =
+        r->meter.first_us ? (r->meter.first_us - r->meter.began_us) / 1000 : 0; /* until a word */
     qn_meter_end(&r->meter, QN_METER_COMPLETED);
     double ms = r->meter.output_ms;
     if (r->lease) /* none is needed to unload */
         qn_lease_count(r->lease, ms > 0 ? (double)r->meter.output * 1000 / ms : 0);
-    qn_info("infer", "id=%s model=%s task=%s prompt=%lld cached=%lld output=%lld ms=%lld", r->id,
-            r->rq.model, qn_task_name(r->dialect->task), (long long)r->meter.prompt,
+    qn_info("infer",
+            "id=%s model=%s task=%s prompt=%lld cached=%lld output=%lld ms=%lld first_ms=%lld "
+            "tokens_s=%.2f",
+            r->id, r->rq.model, qn_task_name(r->dialect->task), (long long)r->meter.prompt,
             (long long)r->meter.cached, (long long)r->meter.output,
-            (long long)(qn_now_ms() - r->began_ms));
+            (long long)(qn_now_ms() - r->began_ms), (long long)first_ms,
+            ms > 0 ? (double)r->meter.output * 1000 / ms : 0);
     const struct qn_kept *k = &r->reply.keep;
     if (k->id && !r->with->serving->closed) /* before the client can ask for it */
         qn_catalog_keep_answer(r->with->models->catalog, r->caller.owner,

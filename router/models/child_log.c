@@ -47,7 +47,7 @@ static const char *take_level(const char *line, enum qn_log_level *level)
         return line;
     const char *word = line + TIME_LEN + 1;
     size_t n = strcspn(word, " ");
-    char name[8];
+    char name[16];
     if (word[n] != ' ' || n >= sizeof name)
         return line;
     memcpy(name, word, n);

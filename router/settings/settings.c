@@ -68,7 +68,7 @@ static const struct qn_setting_row table[] = {
     {"data-dir", TEXT, AT(data_dir), "", 0, 0, ELSEWHERE, "DIR",
      "folder of everything the server writes (default: ~/.local/share/quince)"},
     {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE | LIVE, "LEVEL",
-     "error, warn, info or debug (critical, warning and trace mean the nearest of them)"},
+     "critical, error, warn, info, debug or trace; trace also logs every prompt"},
     {"max-loaded-models", TEXT, AT(max_loaded_models), "1", 0, 0, EVERYWHERE | LIVE, "LIMITS",
      "models of one kind in memory at once, as N or by kind, llm=2,embedding=-1 (-1: no limit; in "
      "config.json also an object); kinds are llm, embedding, reranking, transcription, image, tts"},

@@ -23,7 +23,7 @@ static qn_err check_log_level(const char *text, struct qn_error *e)
     enum qn_log_level level;
     return qn_log_level_parse(text, &level)
                ? QN_OK
-               : qn_fail(e, QN_EINVAL, "must be error, warn, info or debug, not '%.80s'", text);
+               : qn_fail(e, QN_EINVAL, "must be " QN_LOG_LEVELS ", not '%.80s'", text);
 }
 
 static qn_err check_cache_type(const char *text, struct qn_error *e)

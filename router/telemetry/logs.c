@@ -298,7 +298,7 @@ int64_t qn_logs_newest(struct qn_logs *l, int64_t from, int64_t lines,
 
 static const char *severity(enum qn_log_level level)
 {
-    static const char *const names[] = {"Error", "Warning", "Info", "Debug"};
+    static const char *const names[] = {"Fatal", "Error", "Warning", "Info", "Debug", "Trace"};
     return names[level];
 }
 

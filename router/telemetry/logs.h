@@ -68,7 +68,7 @@ struct qn_logs_filter {
         /* NULL: the lines of all owners. Otherwise only this owner's, with paths of files
          * removed. */
         *owner;
-    /* the least severe level: QN_LOG_DEBUG: all, QN_LOG_WARN: errors and warnings */
+    /* the least severe level: QN_LOG_TRACE: all, QN_LOG_WARN: errors and warnings */
     enum qn_log_level most;
 };
 bool qn_logs_wanted(const struct qn_logs_filter *f, const struct qn_logs_entry *entry);

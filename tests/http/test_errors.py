@@ -197,3 +197,15 @@ def test_whose_models_are(house, server, profile, owner):
     for path in ("/v1/models", f"/v1/models/{model}"):
         reply = server.get(path, headers={"X-API-Profile": profile}).json
         assert [m["owned_by"] for m in reply.get("data", [reply]) if m["id"] == model] == [owner]
+
+
+def test_a_model_that_is_not_found_in_lemonades_words(house):
+    """GET models/{id} of Lemonade's document; whatever else is asked of such a model says model_not_found."""
+    server = house.start()
+    for prefix in ("/api/v1", "/v1"):
+        reply = server.get(prefix + "/models/nix")
+        error = reply.json["error"]
+        assert (reply.status, error["type"], error["code"]) == (404, "not_found", "model_not_found")
+        assert error["message"].startswith("Model nix has not been found")
+        assert "quince list" in error["message"]
+    assert server.chat("nix").json["error"]["type"] == "model_not_found"

@@ -483,3 +483,52 @@ def test_the_published_port_is_a_setting(house):
         reply = server.post("/internal/set", {"websocket_port": wrong})
         assert reply.status == 400 and b"65535" in reply.body, reply.body
     assert server.post("/internal/set", {"websocket_port": "auto"}).status == 200
+
+
+def lines_of(server, request, level):
+    """The log's entries about one request, of this level and those that matter more."""
+    return [e for e in server.get(f"/v1/logs?level={level}&lines=5000").json["entries"] if f"id={request}" in e["line"]]
+
+
+def test_levels_of_a_request(house):
+    """Lemonade's document: counts and speeds at debug, every prompt at trace, and neither where it is not asked for."""
+    server = house.start()
+    model = house.model(server, "m", tokens=3, token_ms=5)
+    prompt = "The secret of \u00fcber-" + "long ".join(str(i) for i in range(2000)) + " prompts"
+
+    def ask(level):
+        assert server.post("/v1/log-level", {"level": level}).status == 200
+        reply = server.post("/v1/chat/completions", {"model": model, "messages": [
+            {"role": "system", "content": "Be kind."}, {"role": "user", "content": prompt}]})
+        assert reply.status == 200
+        return lines_of(server, reply.headers["X-Request-Id"].removeprefix("req_"), "trace")
+    for level in ("info", "debug"):
+        said = ask(level)
+        (done,) = [e["line"] for e in said if " prompt=" in e["line"]]
+        figures = dict(word.split("=") for word in done.split() if "=" in word)
+        assert (figures["prompt"], figures["cached"], figures["output"]) == ("7", "3", "3")
+        assert int(figures["first_ms"]) >= 0 and float(figures["tokens_s"]) > 0
+        assert not any("secret" in e["line"] or "Be kind" in e["line"] for e in said)
+    said = ask("trace")
+    prompts = [e for e in said if e["severity"] == "Trace"]
+    text = "".join(e["line"].split(' user="', 1)[1][:-1] for e in prompts if ' user="' in e["line"])
+    assert text == prompt
+    assert [e["line"].split(' system="', 1)[1] for e in prompts if ' system="' in e["line"]] == ['Be kind."']
+    assert lines_of(server, said[0]["line"].split("id=")[1].split()[0], "debug") == [e for e in said if e["severity"] != "Trace"]
+
+
+def test_a_long_request_is_traced_up_to_a_limit(house):
+    server = house.start("--log-level", "trace")
+    model = house.model(server, "m", tokens=1)
+    reply = server.chat(model, "x" * 600_000)
+    assert reply.status == 200
+    said = lines_of(server, reply.headers["X-Request-Id"].removeprefix("req_"), "trace")
+    logged = sum(len(e["line"].split(' user="', 1)[1]) - 1 for e in said if ' user="' in e["line"])
+    assert logged == 256 * 1024 and any("cut=1" in e["line"] for e in said)
+
+
+def test_critical_is_quieter_than_error(house):
+    server = house.start("--log-level", "critical")
+    model = house.model(server, "m", load_fail="the file is damaged")
+    assert server.chat(model).status == 500
+    assert not [e for e in server.get("/v1/logs").json["entries"] if e["severity"] != "Fatal"]
