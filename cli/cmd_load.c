@@ -86,6 +86,9 @@ static void say_loaded(const char *model, const struct qn_json *doc)
     } else {
         puts(" is loaded");
     }
+    struct qn_jref warnings = qn_json_get(&root, "warnings"), it;
+    for (bool more = qn_json_first(&warnings, &it); more; more = qn_json_next(&it))
+        qn_print_line(qn_json_raw_str(&it));
 }
 
 int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)

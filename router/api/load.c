@@ -4,6 +4,7 @@
 #include "access/auth.h"
 #include "access/client_id.h"
 #include "answers/answer.h"
+#include "api/load_warnings.h"
 #include "api/pull.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -26,11 +27,12 @@ struct asker {
     char *name;      /* as asked; NULL: unload all */
     char *options;   /* that a successful load saves, a JSON object; NULL: none */
     char *named;     /* what the request names, a JSON object; NULL: nothing */
-    int64_t context; /* that a successful load saves with them; QN_UNSET: none */
     int64_t asked;   /* context that the request names; QN_UNSET, or 0: none */
     int64_t runs;    /* context that it has got; 0: it has none */
     int64_t keep_ms; /* how long it stays; QN_UNSET: as it is */
     bool saving;     /* until then nothing is freed */
+    bool replaces;   /* `options` are all that is saved for the model, not only some more */
+    struct qn_load_warnings warnings; /* in the request's arena */
 };
 
 static void asker_free(struct asker *a)
@@ -60,12 +62,16 @@ static void answer(struct asker *a, const char *message)
             &w, "checkpoint",
             qn_api_shown_path(row->checkpoint, qn_api_sees_paths(a->api->serving, a->http)));
         qn_jw_kstr(&w, "recipe", row->recipe);
+        struct qn_loaded loaded;
+        if (a->lease && qn_inventory_ready(a->api->models->inventory, row, &loaded))
+            qn_load_warn_of_engine(&a->warnings, &loaded, qn_http_arena(a->http));
     }
     qn_snapshot_unref(snap);
     if (a->runs > 0)
         qn_jw_ki64(&w, "ctx_size", a->runs);
     if (a->runs > 0 && a->asked > a->runs)
         qn_jw_ki64(&w, "requested_ctx_size", a->asked);
+    qn_load_warnings_write(&a->warnings, a->http, &w);
     qn_jw_obj_end(&w);
     qn_http_on_gone(a->http, NULL, NULL);
     qn_answer_json(a->http, 200, &body);
@@ -92,20 +98,6 @@ static qn_err read_options(const struct qn_models_api *api, const char *name,
         return err;
     return out->overflow ? qn_fail(e, QN_ELIMIT, "the options have more than %d bytes", OPTIONS_MAX)
                          : QN_OK;
-}
-
-/* Says which options of a load do nothing. */
-static void warn_of_idle(struct qn_http *h, const struct qn_jref *body)
-{
-    struct qn_jref it;
-    for (bool more = qn_json_first(body, &it); more; more = qn_json_next(&it)) {
-        const char *why = qn_json_type(&it) == QN_JSON_NULL ? NULL : qn_load_option_idle(it.key);
-        if (!why)
-            continue;
-        const char *text = qn_arena_fmt(qn_http_arena(h), "%s %s", it.key, why);
-        qn_http_set_header(h, "X-Quince-Warning", text);
-        qn_http_set_header(h, "X-Lemonade-Warning", text);
-    }
 }
 
 bool qn_api_save_options(const struct qn_models_api *api, const char *name,
@@ -152,6 +144,58 @@ bool qn_api_save_options(const struct qn_models_api *api, const char *name,
     qn_buf_deinit(&text);
     qn_snapshot_unref(snap);
     return fits;
+}
+
+/* Makes what save_options saves: `options` and the context that the request names, in the place of
+ * all that was saved. Whether the model is pinned stays, where the request does not say. */
+static char *write_saved(const struct qn_models_api *api, const char *name,
+                         const struct qn_load_options *asked)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    struct qn_json *docs[2] = {0};
+    struct qn_buf text;
+    struct qn_jref it;
+    qn_buf_init(&text, 2 * OPTIONS_MAX);
+    struct qn_jw w = qn_jw_to(&text);
+    qn_jw_obj(&w);
+    qn_json_parse(asked->options, strlen(asked->options), &docs[0], NULL);
+    struct qn_jref news = qn_json_root(docs[0]), pinned = qn_json_get(&news, "pinned");
+    for (bool more = qn_json_first(&news, &it); more; more = qn_json_next(&it)) {
+        qn_jw_key(&w, it.key);
+        qn_jw_value(&w, &it);
+    }
+    if (asked->context != QN_UNSET)
+        qn_jw_ki64(&w, "ctx_size", asked->context);
+    if (qn_json_type(&pinned) == QN_JSON_ABSENT &&
+        qn_inventory_find(api->models->inventory, name, &snap, &row, NULL) == QN_OK) {
+        row = qn_inventory_computes(snap, row);
+        if (qn_json_parse(row->options, strlen(row->options), &docs[1], NULL) == QN_OK) {
+            struct qn_jref old = qn_json_root(docs[1]);
+            pinned = qn_json_get(&old, "pinned");
+        }
+        if (qn_json_type(&pinned) == QN_JSON_BOOL)
+            qn_jw_kbool(&w, "pinned", qn_json_raw_bool(&pinned));
+        qn_snapshot_unref(snap);
+    }
+    qn_jw_obj_end(&w);
+    qn_json_free(docs[0]);
+    qn_json_free(docs[1]);
+    return qn_buf_take(&text);
+}
+
+/* Saves what write_saved has made. False: the model is gone, and done is not called. */
+static bool replace_options(const struct qn_models_api *api, const char *name, const char *saved,
+                            qn_catalog_done done, void *ctx)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    if (qn_inventory_find(api->models->inventory, name, &snap, &row, NULL))
+        return false;
+    row = qn_inventory_computes(snap, row); /* it is what has been loaded */
+    qn_catalog_set_options(api->models->catalog, row->name, saved, done, ctx);
+    qn_snapshot_unref(snap);
+    return true;
 }
 
 /* The waiting lease is given back; a load that runs goes on. */
@@ -207,9 +251,11 @@ static void load_done(void *ctx, const struct qn_error *e)
     a->runs = qn_child_status(qn_lease_child(a->lease)).context;
     if (a->keep_ms != QN_UNSET)
         qn_lease_keep(a->lease, a->keep_ms);
-    const struct qn_load_options options = {.context = a->context, .options = a->options};
+    const struct qn_load_options options = {.context = QN_UNSET, .options = a->options};
     /* The lease is held until then, so that nobody evicts what is about to be pinned. */
-    a->saving = a->options && qn_api_save_options(a->api, a->name, &options, load_saved, a);
+    a->saving =
+        a->options && (a->replaces ? replace_options(a->api, a->name, a->options, load_saved, a)
+                                   : qn_api_save_options(a->api, a->name, &options, load_saved, a));
     if (!a->saving)
         load_answer(a);
 }
@@ -259,12 +305,10 @@ static bool install_first(const struct qn_models_api *api, struct qn_http *h, co
     return err != QN_OK;
 }
 
-/* That a model is pinned, or no longer, is always kept. */
-static char *to_save(const struct qn_json *doc, bool all, const char *options)
+/* That a model is pinned, or no longer, is always kept. NULL: nothing is. */
+static char *pin_to_save(const struct qn_json *doc)
 {
     struct qn_jref root = qn_json_root(doc), pinned = qn_json_get(&root, "pinned");
-    if (all)
-        return qn_xstrdup(options);
     if (qn_json_type(&pinned) != QN_JSON_BOOL)
         return NULL;
     return qn_xstrdup(qn_json_raw_bool(&pinned) ? "{\"pinned\":true}" : "{\"pinned\":false}");
@@ -303,8 +347,6 @@ void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char 
             goto out;
         if (!err)
             err = read_options(api, name, &root, &named, &e);
-        if (!err)
-            warn_of_idle(h, &root);
         options.options = qn_buf_cstr(&named);
     }
     if (!err && api->serving->stopping)
@@ -322,9 +364,12 @@ void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char 
         a->name = qn_xstrdup(name);
         a->named = qn_xstrdup(options.options);
         a->asked = options.context;
-        a->options = to_save(doc, save, options.options);
-        a->context = save ? options.context : QN_UNSET;
+        a->options = save ? write_saved(api, name, &options) : pin_to_save(doc);
+        a->replaces = save;
         a->keep_ms = keep_ms;
+        options.saved = save ? a->options : NULL;
+        struct qn_jref root = qn_json_root(doc);
+        qn_load_warn_of_idle(&a->warnings, &root, qn_http_arena(h));
         err = qn_inventory_acquire(api->models->inventory, name, &options, qn_client_owner(h),
                                    load_done, a, &a->lease, &e);
     }

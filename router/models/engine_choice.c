@@ -33,6 +33,11 @@ static enum word read_word(const char *backend)
     return OTHER;
 }
 
+bool qn_engine_is_build(const char *backend)
+{
+    return read_word(backend) == BUILD;
+}
+
 /* True when quince's own program for the type is installed and serves the model's purpose. */
 static bool own_can_run(const struct qn_backend_type *type, unsigned has)
 {

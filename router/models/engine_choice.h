@@ -26,6 +26,10 @@ qn_err qn_engine_choose(const struct qn_packs *packs, const struct qn_backend_ty
                         struct qn_engine_choice *out, struct qn_error *e);
 void qn_engine_choice_deinit(struct qn_engine_choice *c);
 
+/* True for the name of a build of a server ("vulkan", "rocm") in whose place quince's own engine
+ * computes where it is not installed. */
+bool qn_engine_is_build(const char *backend);
+
 /* Rewrites the options for a child of that choice: a JSON object made by qn_load_options_merge gets
  * the members that the server needs and loses those that only quince's own engine has. args: the
  * value of the option for the server's arguments, or "". */

@@ -117,6 +117,9 @@ struct qn_load_options {
     bool at_least;   /* a process that runs with more context satisfies the request */
     /* JSON object of further options by name, lent; NULL or {}: as the model runs */
     const char *options;
+    /* JSON object, lent: what will be saved for the model when the load has succeeded, in the place
+     * of what is saved now; NULL: nothing will */
+    const char *saved;
     bool modest; /* fails with QN_EBUSY instead of evicting another model */
     bool anew;   /* tried even if the same load has failed lately */
 };

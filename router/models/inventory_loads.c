@@ -41,6 +41,7 @@ void qn_model_slot_load_unref(struct qn_model_slot_load *x)
     if (!x || --x->refs)
         return;
     free(x->options);
+    free(x->saved);
     free(x);
 }
 
@@ -55,7 +56,7 @@ static void set(struct qn_model_slot_load **at, struct qn_model_slot_load *x)
  * a model that is neither loaded nor has kept options reports that. */
 static void keep(struct qn_model_slot *p, struct qn_model_slot_load *x)
 {
-    bool asks = x->context != QN_UNSET || x->options;
+    bool asks = x->context != QN_UNSET || x->options || x->saved;
     set(&p->load.kept, asks ? qn_model_slot_load_ref(x) : NULL);
 }
 
@@ -128,8 +129,8 @@ qn_err qn_model_slot_ask(struct qn_model_slot *p, const struct qn_model_row *row
     bool named = o->options && strcmp(o->options, "{}") != 0;
     /* A load without options takes a running model as it is, and starts a stopped one with the
      * defaults. A request that only needs a minimum context leaves the other options as they
-     * are. */
-    const struct qn_model_slot_load *base = there || o->at_least ? next : NULL;
+     * are. A load that will be saved runs with what will be saved and nothing else. */
+    const struct qn_model_slot_load *base = !o->saved && (there || o->at_least) ? next : NULL;
     struct qn_model_slot_want w;
     struct qn_error why = {0};
     struct qn_model_slot_load *x =
@@ -137,6 +138,7 @@ qn_err qn_model_slot_ask(struct qn_model_slot *p, const struct qn_model_row *row
                  named  ? o->options
                  : base ? base->options
                         : NULL);
+    x->saved = o->saved ? qn_xstrdup(o->saved) : NULL;
     qn_err err = qn_model_slot_want(p, row, x, &w, &why);
     *out = NULL;
     if (!err && o->at_least && will_do(p, next, w.context)) {
@@ -144,8 +146,10 @@ qn_err qn_model_slot_ask(struct qn_model_slot *p, const struct qn_model_row *row
     } else if (!err && there && runs_already(p, &w, o->at_least)) {
         if (p->load.trying)
             *out = qn_model_slot_load_ref(p->load.trying);
-        else if (!o->at_least)
+        else if (!o->at_least) {
             keep(p, x);
+            qn_model_slot_note_shown(p, row);
+        }
     } else if (!err) {
         err = qn_model_slot_want_files(&w, &why);
         if (!err)
@@ -196,6 +200,15 @@ void qn_model_slot_load_forget(struct qn_model_slot *p)
     p->load.refusals = (struct qn_load_refusals){0};
     set(&p->load.trying, NULL);
     set(&p->load.kept, NULL);
+}
+
+void qn_model_slot_load_saved(struct qn_model_slot *p)
+{
+    if (!p->load.kept || !p->load.kept->saved)
+        return;
+    free(p->load.kept->saved);
+    p->load.kept->saved = NULL;
+    qn_model_slot_note_again(p);
 }
 
 /* ---- the process that a load replaces ---- */

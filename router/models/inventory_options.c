@@ -149,6 +149,8 @@ void qn_inventory_note_options(struct qn_inventory *inv)
 
 void qn_inventory_options_changed(struct qn_inventory *inv)
 {
+    for (struct qn_model_slot *p = inv->model_slots; p; p = p->next)
+        qn_model_slot_load_saved(p);
     qn_inventory_note_options(inv);
     qn_inventory_settle_soon(inv);
 }

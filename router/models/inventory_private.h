@@ -18,6 +18,7 @@ struct qn_model_slot_load {
     uint64_t serial; /* newer loads have greater numbers; >= 1 */
     int64_t context; /* QN_UNSET: the saved value, else the setting */
     char *options;   /* a JSON object; NULL: none */
+    char *saved;     /* a JSON object in the place of the model's saved options; NULL: those hold */
 };
 
 struct qn_lease {
@@ -309,6 +310,8 @@ void qn_model_slot_load_gone(struct qn_model_slot *p);
 void qn_model_slot_load_failed(struct qn_model_slot *p, struct qn_model_slot_load *load,
                                const struct qn_error *why);
 void qn_model_slot_load_forget(struct qn_model_slot *p); /* the model is unloaded on request */
+/* What the model's load was to save has been saved: from now on the model's saved options hold. */
+void qn_model_slot_load_saved(struct qn_model_slot *p);
 /* A running process is about to be stopped for a load with other options: the options it ran with
  * and its keep-alive time are restored if that load fails. */
 void qn_model_slot_load_replaces(struct qn_model_slot *p);
@@ -329,6 +332,9 @@ void qn_model_slot_remember_failure(struct qn_model_slot *p);
 /* True when the load that would be started next has failed lately and no waiting request asks for a
  * retry; *why is the error of that failure. */
 bool qn_model_slot_refused_lately(struct qn_model_slot *p, struct qn_error *why);
+
+/* inventory_start.c: takes down what a report shows of the options that the next load has. */
+void qn_model_slot_note_shown(struct qn_model_slot *p, const struct qn_model_row *row);
 
 /* inventory_want.c: what a model's child is to be started with. */
 /* Checks that the model can be loaded at all. QN_ENOTFOUND: it is not downloaded, or its file is

@@ -8,7 +8,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/str.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Options, and one line for each file. */
@@ -59,6 +62,21 @@ void qn_model_slot_remember_failure(struct qn_model_slot *p)
             QN_LOAD_REFUSAL_MS / 1000, why.message);
 }
 
+/* The reason, and what tries the load again. A reason that is too long for both is cut. */
+static void tell(const struct qn_model_slot *p, const struct qn_error *found, struct qn_error *why)
+{
+    char advice[QN_MODEL_NAME_MAX + 160];
+    int n = snprintf(advice, sizeof advice,
+                     " (this is how it failed lately, and it is not tried again for %d minutes: "
+                     "`quince load %s` tries at once)",
+                     QN_LOAD_REFUSAL_MS / 60000, p->id.name);
+    size_t len = strlen(found->message), room = sizeof why->message - 1 - (size_t)n;
+    if (len > room)
+        len = qn_utf8_whole(found->message, room);
+    *why = *found;
+    snprintf(why->message, sizeof why->message, "%.*s%s", (int)len, found->message, advice);
+}
+
 /* True when a waiting request asks for the next start in spite of an earlier failure. */
 static bool is_asked_anew(const struct qn_model_slot *p)
 {
@@ -84,7 +102,7 @@ bool qn_model_slot_refused_lately(struct qn_model_slot *p, struct qn_error *why)
         found = qn_load_refusals_find(&p->load.refusals, key, qn_now_ms());
     }
     if (found)
-        *why = *found;
+        tell(p, found, why);
     qn_model_slot_want_deinit(&w);
     qn_snapshot_unref(snap);
     return found != NULL;

@@ -60,7 +60,7 @@ int64_t qn_model_slot_estimate(const struct qn_model_slot *p, int64_t context)
     return bytes < MEMORY_MAX ? bytes : MEMORY_MAX;
 }
 
-static void note_shown(struct qn_model_slot *p, const struct qn_model_row *row)
+void qn_model_slot_note_shown(struct qn_model_slot *p, const struct qn_model_row *row)
 {
     const char *layers[QN_OPTION_LAYERS];
     struct qn_buf text;
@@ -102,7 +102,7 @@ qn_err qn_model_slot_start(struct qn_model_slot *p, int threads,
         qn_snapshot_unref(snap);
         return err;
     }
-    note_shown(p, row);
+    qn_model_slot_note_shown(p, row);
     if (!qn_model_slot_runs_with(p, &w))
         p->process.measured_bytes = 0; /* measured with other options */
     free(p->process.options);

@@ -35,7 +35,7 @@ void qn_model_slot_layers(const struct qn_model_slot *p, const struct qn_model_r
                           const char *layers[static QN_OPTION_LAYERS])
 {
     layers[0] = load && load->options ? load->options : "{}";
-    layers[1] = row->options;
+    layers[1] = load && load->saved ? load->saved : row->options;
     layers[2] = p->inv->load_options;
 }
 
@@ -97,6 +97,22 @@ static qn_err file_of_draft(void *ctx, const char *name, struct qn_buf *path, st
     else
         qn_buf_str(path, row->files[0]);
     qn_snapshot_unref(snap);
+    return err;
+}
+
+/* A model would check its own guesses at twice its cost. options: as the process gets them. */
+static qn_err check_draft_is_another(const struct qn_model_row *row, struct qn_buf *options,
+                                     struct qn_error *e)
+{
+    struct qn_json *doc;
+    qn_err err = qn_json_parse(qn_buf_cstr(options), options->len, &doc, e);
+    if (err)
+        return err;
+    struct qn_jref root = qn_json_root(doc), draft = qn_json_get(&root, "draft_model");
+    if (row->n_files && qn_str_eq(qn_json_raw_str(&draft), row->files[0]))
+        err = no_draft(e, row->name,
+                       "is the model itself: choose a smaller model of the same family");
+    qn_json_free(doc);
     return err;
 }
 
@@ -208,7 +224,7 @@ static int64_t asked_context(const struct qn_model_slot *p, const struct qn_mode
 {
     if (load && load->context != QN_UNSET)
         return load->context;
-    int64_t saved = qn_row_number(row->options, "ctx_size");
+    int64_t saved = qn_row_number(load && load->saved ? load->saved : row->options, "ctx_size");
     return saved != QN_UNSET ? saved : p->inv->config.context;
 }
 
@@ -228,6 +244,8 @@ qn_err qn_model_slot_want(const struct qn_model_slot *p, const struct qn_model_r
     qn_buf_init(&out->options, OPTIONS_MAX);
     qn_err err =
         qn_load_options_merge(p->id.type, layers, QN_OPTION_LAYERS, &places, &out->options, e);
+    if (!err)
+        err = check_draft_is_another(row, &out->options, e);
     if (!err)
         err = add_engine(p, row, layers, out, e);
     if (!err)

@@ -48,6 +48,23 @@ def test_a_refused_option_leaves_the_model_as_it_runs(house, option, value):
     assert server.chat(name).status == 200
 
 
+def test_a_model_is_not_its_own_draft_model(house):
+    server = house.start()
+    name = house.model(server, "m")
+    assert load(server, name).status == 200
+    pid = loaded(server)[name]["pid"]
+    for own in (name, name.removeprefix("user."), name + ":latest"):
+        for more in ({}, {"save_options": True}):
+            reply = load(server, name, draft_model=own, **more)
+            assert reply.status == 400 and reply.json["error"]["param"] == "draft_model", reply.body
+            assert "the model itself" in reply.json["error"]["message"]
+    assert loaded(server)[name]["pid"] == pid
+    assert server.get(f"/v1/models/{name}/options").json["saved"] == {}
+    unloaded(server, name)
+    assert load(server, name, draft_model=name).status == 400 and not loaded(server)
+    assert server.chat(name).status == 200
+
+
 def test_a_refused_option_of_a_model_that_does_not_run(house):
     server = house.start()
     name = house.model(server, "m")
@@ -187,7 +204,8 @@ def test_a_model_that_cannot_be_loaded_takes_no_room_again(house, behaviour):
     pid, tries = loaded(server)[other]["pid"], starts(server, bad)
     for reply in (server.chat(bad), server.post("/api/generate", {"model": bad, "prompt": "x", "stream": False})):
         assert reply.status == first.status, reply.body
-    assert server.chat(bad).json["error"]["message"] == first.json["error"]["message"]
+    message = server.chat(bad).json["error"]["message"]
+    assert message.startswith(first.json["error"]["message"]) and f"`quince load {bad}` tries" in message
     assert loaded(server)[other]["pid"] == pid and starts(server, bad) == tries
     assert load(server, bad).status == first.status
     assert starts(server, bad) > tries
@@ -205,7 +223,8 @@ def test_a_context_that_a_process_has_refused_is_refused_at_once(house):
     assert first.status == 503
     pid = wait_until(lambda: (m := loaded(server).get(name)) and m["status"] == "ready" and m["pid"], what="it is back")
     again = server.post("/api/generate", body)
-    assert again.status == 503 and first.json["error"].startswith(again.json["error"])
+    assert again.status == 503 and "`quince load user.m` tries at once" in again.json["error"]
+    assert first.json["error"].startswith(again.json["error"].split(" (this is how it failed")[0])
     assert loaded(server)[name]["pid"] == pid
     body["options"]["num_ctx"] = 400
     assert server.chat(name).status == 200

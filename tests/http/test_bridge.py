@@ -465,35 +465,47 @@ def test_llama_server_answers_in_every_dialect(llama):
 
 def test_arguments_of_llama_server(llama):
     model = engine_model(llama, "args", show_args=True)
-    reply = load(llama, model, ctx_size=1024, slots=2, llamacpp_args="--flash-attn on -ngl 0")
+    reply = load(llama, model, ctx_size=1024, slots=2, llamacpp_args="--flash-attn on --mlock")
     assert reply.status == 200, reply.body
     args = llama.chat(model).json["choices"][0]["message"]["content"]
-    assert "--ctx-size 2048" in args and "--parallel 2" in args and args.endswith("--flash-attn on -ngl 0")
+    assert "--ctx-size 2048" in args and "--parallel 2" in args and args.endswith("--flash-attn on --mlock")
     assert llama.post("/v1/unload", {"model_name": model}).status == 200
     assert load(llama, model).status == 200
     assert "--ctx-size 32768" in llama.chat(model).json["choices"][0]["message"]["content"]
-    reply = load(llama, model, llamacpp_args="--port 1")
-    assert reply.status == 400 and "--port" in reply.json["error"]["message"]
+    # The list of Lemonade's document, each with its value and with its longer name.
+    for args in ("-m x", "--port 1", "--ctx-size 4", "-ngl 5", "--n-gpu-layers=5", "--gpu-layers 5", "--jinja", "--mmproj x",
+                 "--embeddings", "--reranking"):
+        reply = load(llama, model, llamacpp_args=args)
+        assert reply.status == 400 and args.split()[0].split("=")[0] in reply.json["error"]["message"], args
 
 
 def test_the_engine_is_chosen_by_model(llama):
     ours = llama.register("user.ours", fake_model(llama.tmp_path, word="ours "))
     theirs = engine_model(llama, "theirs", word="theirs ")
+    reply = load(llama, theirs, save_options=True, llamacpp_args="--mlock")
+    assert reply.status == 200 and "warnings" not in reply.json
     assert load(llama, theirs, save_options=True).status == 200
     assert llama.chat(theirs).json["choices"][0]["message"]["content"] == "theirs " * 5
     assert llama.chat(ours).json["choices"][0]["message"]["content"] == "ours " * 5
     assert llama.chat(theirs).json["choices"][0]["message"]["content"] == "theirs " * 5
     assert load(llama, ours, llamacpp_backend="nothing").status >= 400
-    assert load(llama, ours, llamacpp_backend="vulkan").status == 200  # not installed: quince's own
+    reply = load(llama, ours, llamacpp_backend="vulkan")  # not installed: quince's own
+    assert reply.status == 200
+    (warning,) = reply.json["warnings"]
+    assert "'vulkan' has no effect" in warning and "CPU" in warning and "quince backends install llamacpp:vulkan" in warning
+    assert reply.headers["X-Quince-Warning"] == reply.headers["X-Lemonade-Warning"] == warning
     assert llama.chat(ours).json["choices"][0]["message"]["content"] == "ours " * 5
 
 
 def test_a_setting_chooses_the_engine(engines):
-    llama = start(engines, "--llamacpp-backend", "llama-server", "--llamacpp-args=-ngl 7")
+    llama = start(engines, "--llamacpp-backend", "llama-server", "--llamacpp-args=--prio 2")
     model = engine_model(llama, "set", show_args=True)
-    assert llama.chat(model).json["choices"][0]["message"]["content"].endswith("-ngl 7")
+    assert llama.chat(model).json["choices"][0]["message"]["content"].endswith("--prio 2")
     own = llama.register("user.own", fake_model(llama.tmp_path, word="own "))
-    assert load(llama, own, llamacpp_backend="quince").status == 200  # what a load says goes before it
+    reply = load(llama, own, llamacpp_backend="quince")  # what a load says goes before it
+    assert reply.status == 200
+    (warning,) = reply.json["warnings"]  # of the setting's arguments
+    assert warning.startswith("llamacpp_args has no effect")
     assert llama.chat(own).json["choices"][0]["message"]["content"] == "own " * 5
     confined = [pathlib.Path(f"/proc/{pid}/status").read_text() for pid in descendants(llama)]
     assert all("NoNewPrivs:\t1" in s and "Seccomp:\t2" in s for s in confined)

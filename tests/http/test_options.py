@@ -44,6 +44,51 @@ def test_a_load_obeys_them(house):
     assert server.post("/v1/load", {"model_name": name, "ctx_size": -1}).status == 200
 
 
+def test_a_load_that_saves_replaces_what_was_saved(house):
+    """"Any previously stored value for model_name is replaced" (Lemonade's document). That it is pinned is no such value."""
+    server = house.start()
+    name = house.model(server, "m")
+    path = f"/v1/models/{name}/options"
+
+    def load(**options):
+        reply = server.post("/v1/load", {"model_name": name, **options})
+        assert reply.status == 200, reply.body
+        (loaded,) = server.get("/v1/health").json["all_models_loaded"]
+        return loaded
+    assert load(ctx_size=77, slots=2, save_options=True)["max_context_window"] == 77
+    assert server.get(path).json["saved"] == {"ctx_size": 77, "slots": 2}
+    pinned = load(pinned=True)
+    assert server.get(path).json["saved"] == {"ctx_size": 77, "slots": 2, "pinned": True}
+    # What it runs with is what it has saved, at once and after the next load.
+    loaded = load(slots=3, save_options=True)
+    assert loaded["pid"] != pinned["pid"] and loaded["max_context_window"] != 77
+    assert loaded["recipe_options"].get("slots") == 3
+    assert server.get(path).json["saved"] == {"slots": 3, "pinned": True}
+    assert load()["pid"] == loaded["pid"]
+    # Later changes hold for the next load as ever.
+    server.post(path, {"ctx_size": 88})
+    assert server.post("/v1/unload", {"model_name": name}).status == 200
+    assert load()["max_context_window"] == 88
+    assert load(save_options=True, ctx_size=99, pinned=False)["max_context_window"] == 99
+    assert server.get(path).json["saved"] == {"ctx_size": 99, "pinned": False}
+
+
+def test_arguments_for_a_server_that_does_not_run(house):
+    server = house.start()
+    name = house.model(server, "m")
+    reply = server.post("/v1/load", {"model_name": name, "llamacpp_args": "--mlock"})
+    assert reply.status == 200
+    (warning,) = reply.json["warnings"]
+    assert warning.startswith("llamacpp_args has no effect") and "llama-server" in warning
+    assert reply.headers["X-Quince-Warning"] == warning
+    assert "warnings" not in server.post("/v1/load", {"model_name": name, "llamacpp_args": ""}).json
+    for backend in ("cpu", "auto", ""):
+        assert "warnings" not in server.post("/v1/load", {"model_name": name, "llamacpp_backend": backend}).json, backend
+    for backend in ("vulkan", "rocm", "metal"):
+        (warning,) = server.post("/v1/load", {"model_name": name, "llamacpp_backend": backend}).json["warnings"]
+        assert f"llamacpp_backend '{backend}' has no effect" in warning and "CPU" in warning
+
+
 def test_a_dry_run_keeps_nothing(house):
     server = house.start()
     name = house.model(server, "m")

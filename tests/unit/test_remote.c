@@ -109,14 +109,15 @@ static void words_of_a_line(void **state)
     struct qn_strings words;
     struct qn_error e = {0};
     assert_int_equal(
-        qn_server_args_read(kind, "  -ngl 99 --x 'a b' \"c\\\"d\"e\\ f '' ", arena, &words, &e),
+        qn_server_args_read(kind, "  -ub 99 --x 'a b' \"c\\\"d\"e\\ f '' ", arena, &words, &e),
         QN_OK);
-    static const char *const expected[] = {"-ngl", "99", "--x", "a b", "c\"de f", ""};
+    static const char *const expected[] = {"-ub", "99", "--x", "a b", "c\"de f", ""};
     assert_int_equal(words.n, 6);
     for (size_t i = 0; i < words.n; i++)
         assert_string_equal(words.v[i], expected[i]);
     static const char *const bad[] = {"--port 1",  "--host=0.0.0.0",  "-m x",    "'open",
-                                      "--rpc h:1", "\"--api-key\" x", "-hf a/b", "--log_file x"};
+                                      "--rpc h:1", "\"--api-key\" x", "-hf a/b", "--log_file x",
+                                      "-ngl 5",    "--n_gpu_layers=5"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(qn_server_args_read(kind, bad[i], arena, &words, &e), QN_EINVAL);
         assert_string_equal(e.param, "llamacpp_args");
