@@ -389,6 +389,23 @@ static char *write_options(const struct wish *wish)
     return qn_buf_take(&out);
 }
 
+/* An engine's id is unique: one that is in memory is not replaced. One that is not, which this
+ * server has kept from an earlier run, is what its client makes anew at each start. */
+static qn_err check_free(const struct qn_models_api *api, const char *name, struct qn_error *e)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, name);
+    struct qn_loaded loaded;
+    qn_err err = QN_OK;
+    if (row && qn_inventory_ready(api->models->inventory, row, &loaded))
+        err = qn_fail_param(e, QN_EINVAL, "engine_id",
+                            "Engine '%.200s' exists already: remove it first (DELETE "
+                            "/engines/%.200s), or take another engine_id",
+                            engine_id(name), engine_id(name));
+    qn_snapshot_unref(snap);
+    return err;
+}
+
 static bool is_new(const struct qn_models_api *api, const char *name)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
@@ -424,6 +441,12 @@ void qn_api_engine_add(const struct qn_models_api *api, struct qn_http *h, const
         a->context = wish.context;
         a->is_new = is_new(api, a->name);
         qn_buf_deinit(&name);
+        if (check_free(api, a->name, &e)) {
+            qn_answer_error(h, &e);
+            asker_free(a);
+            qn_json_free(doc);
+            return;
+        }
         qn_http_on_gone(h, registration_gone, a);
         qn_registration_file(api->models->registration, a->name, wish.path, "llamacpp", NULL,
                              registered, a);

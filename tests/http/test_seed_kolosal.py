@@ -256,3 +256,18 @@ def test_errors_are_as_the_document_shows(kolosal):
     assert kolosal.get("/engines/x").status == 405
     reply = kolosal.request("DELETE", "/engines/nobody")
     assert (reply.status, reply.json["error"]["type"]) == (404, "not_found_error")
+
+
+def test_an_engines_id_is_unique(kolosal, house):
+    paths = [str(fake_model(house.tmp_path)) for _ in range(2)]
+    assert kolosal.post("/engines", {"engine_id": "one", "model_path": paths[0]}).status == 201
+    for path in paths:
+        reply = kolosal.post("/engines", {"engine_id": "one", "model_path": path})
+        error = reply.json["error"]
+        assert (reply.status, error["param"], error["type"]) == (400, "engine_id", "invalid_request_error")
+    assert kolosal.get("/engines/one/status").json["status"] == "loaded"
+    # One that a server has kept and not loaded is made again as after a start of Kolosal's own.
+    assert kolosal.post("/v1/unload", {"model_name": "one"}).status == 200
+    assert kolosal.post("/engines", {"engine_id": "one", "model_path": paths[0]}).status == 201
+    assert kolosal.request("DELETE", "/engines/one").status == 200
+    assert kolosal.post("/engines", {"engine_id": "one", "model_path": paths[0]}).status == 201
