@@ -52,8 +52,9 @@ static void gone(void *ctx)
 
 bool qn_api_pull_offline(const struct qn_puller *puller, const struct qn_error *e)
 {
-    return qn_web_is_offline(puller->web) &&
-           (e->code == QN_ENOTFOUND || e->code == QN_EUNSUPPORTED);
+    /* What no engine runs, or no hub has, is refused by the name of a member of the request. */
+    bool network = e->code == QN_EUNSUPPORTED && !*e->param;
+    return qn_web_is_offline(puller->web) && (e->code == QN_ENOTFOUND || network);
 }
 
 const char *qn_api_pull_code(const struct qn_puller *puller, const struct qn_error *e)

@@ -228,6 +228,19 @@ def test_local_import_asks_nobody(depot):
     assert len(depot.hub.log) == asked
 
 
+def test_offline_is_not_why_no_engine_runs_a_model(depot):
+    depot.listed({"talker": {"checkpoint": "owner/talker:x.q4nx", "recipe": "flm", "size": 0.1, "labels": [],
+                             "suggested": True}})
+    for flags in ((), ("--offline",)):
+        server = depot.start(*flags)
+        for fields in ({"model_name": "talker"},
+                       {"model_name": "user.t", "checkpoint": "owner/talker:x.q4nx", "recipe": "flm"}):
+            reply = pull(server, **fields)
+            assert (reply.status, reply.json["error"]["code"]) == (400, "unsupported"), (flags, reply.body)
+            assert "cannot be run here" in reply.json["error"]["message"]
+        server.stop()
+
+
 def test_offline_nobody_waits_for_what_cannot_come(depot):
     """A download of the last run waits until the server is online again; who asks for it now is told."""
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
