@@ -73,6 +73,7 @@ struct qn_profile {
 
     /* Requests. */
     struct qn_profile_defaults chat, complete; /* complete: of /v1/completions */
+    double temperature_max;                    /* 0: as the contract has it */
     enum qn_profile_model model;
     bool numbered_requests; /* X-Request-Id is a number, from 1 since the server's start */
 

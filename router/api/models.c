@@ -277,6 +277,15 @@ void qn_api_models(const struct qn_models_api *api, struct qn_http *h, const cha
     qn_snapshot_unref(snap);
 }
 
+/* In the words and with the type of Lemonade's document; what can be done about it follows. */
+static void answer_not_found(struct qn_http *h, const char *id, const struct qn_error *e)
+{
+    struct qn_error words = *e;
+    qn_fail_param(&words, QN_ENOTFOUND, "model", "Model %.200s has not been found: %s", id,
+                  e->message);
+    qn_answer_problem(h, &(struct qn_problem){.error = &words, .type = "not_found", .model = id});
+}
+
 void qn_api_model(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_snapshot *snap = NULL;
@@ -289,7 +298,7 @@ void qn_api_model(const struct qn_models_api *api, struct qn_http *h, const char
         listed = qn_registry_find(api->models->registry, id);
     }
     if (!row && (!listed || asked_by_anthropic(h))) {
-        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
+        answer_not_found(h, id, &e);
         return;
     }
     if (row && asked_by_anthropic(h)) {

@@ -16,10 +16,10 @@ def job_of(reply):
     return json.loads(reply.json["choices"][0].get("text") or reply.json["choices"][0]["message"]["content"])
 
 
-# API.md, C8: a request that names no model, or one that nobody knows.
+# API.md, C8, and DPPAN's document ("model: required"): a request that names no model, or one that nobody knows.
 @pytest.mark.parametrize("profile,missing,unknown", [
     ("lemonade", 400, 404), ("kolosal", 400, 404), ("ollama", 200, 404), ("auto", 200, 404),
-    ("localllm", 200, 404), ("dppan", 200, 422), ("layerscale", 200, 200)])
+    ("localllm", 200, 404), ("dppan", 400, 422), ("layerscale", 200, 200)])
 def test_no_model_and_unknown_models(house, server, profile, missing, unknown):
     house.model(server, "other", tokens=1)
     house.model(server, "used", tokens=1)

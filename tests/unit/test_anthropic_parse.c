@@ -180,6 +180,38 @@ static void members_become_a_job(void **state)
     drop(&f);
 }
 
+/* LayerScale's page: temperature 0.7 and top_p 1 where a message is silent; max_tokens is the
+ * answer's own in every profile. */
+static void what_a_profile_adds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *profile, *members;
+        double temperature, top_p;
+    } rows[] = {
+        {"layerscale", "", 0.7, 1}, {"layerscale", "\"temperature\":0.2,\"top_p\":0.5,", 0.2, 0.5},
+        {"localllm", "", 0.8, NAN}, {"lemonade", "", NAN, NAN},
+        {"auto", "", NAN, NAN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char body[256];
+        struct fixture f;
+        snprintf(body, sizeof body, "{%s%s%s}", N, rows[i].members, M);
+        assert_int_equal(parse_as(&f, &qn_anthropic, rows[i].profile, body), QN_OK);
+        const struct qn_sampling *s = &f.rq.jobs[0].sampling;
+        assert_true(isnan(rows[i].temperature) ? isnan(s->temperature)
+                                               : s->temperature == rows[i].temperature);
+        assert_true(isnan(rows[i].top_p) ? isnan(s->top_p) : s->top_p == rows[i].top_p);
+        assert_true(s->max_tokens == 10 && !s->max_with_prompt);
+        drop(&f);
+    }
+    struct fixture f;
+    assert_int_equal(parse_as(&f, &qn_anthropic, "layerscale", "{" N "\"temperature\":2.5," M "}"),
+                     QN_EINVAL);
+    assert_string_equal(f.e.param, "temperature");
+    drop(&f);
+}
+
 static void choices_and_thinking(void **state)
 {
     (void)state;
@@ -335,9 +367,13 @@ static void counting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(complaints),         cmocka_unit_test(members_become_a_job),
-        cmocka_unit_test(conversations),      cmocka_unit_test(choices_and_thinking),
-        cmocka_unit_test(warnings_are_short), cmocka_unit_test(what_is_ignored_is_told),
+        cmocka_unit_test(complaints),
+        cmocka_unit_test(members_become_a_job),
+        cmocka_unit_test(conversations),
+        cmocka_unit_test(what_a_profile_adds),
+        cmocka_unit_test(choices_and_thinking),
+        cmocka_unit_test(warnings_are_short),
+        cmocka_unit_test(what_is_ignored_is_told),
         cmocka_unit_test(counting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,11 @@ static void complaints(void **state)
         {&qn_openai_complete, "{\"prompt\":[[1],[1.5]]}", "prompt[1][0]"},
         {&qn_openai_complete, "{\"prompt\":[[[1]]]}", "prompt[0][0]"},
         {&qn_openai_complete, "{\"echo\":1," P "}", "echo"},
-        {&qn_openai_complete, "{\"logprobs\":true," P "}", "logprobs"},
+        {&qn_openai_complete, "{\"logprobs\":\"yes\"," P "}", "logprobs"},
+        {&qn_openai_complete, "{\"max_tokens\":3,\"max_completion_tokens\":3," P "}",
+         "max_completion_tokens"},
+        {&qn_openai_chat, "{\"max_completion_tokens\":4,\"max_tokens\":3," M "}",
+         "max_completion_tokens"},
         {&qn_openai_complete, "{\"logprobs\":-1," P "}", "logprobs"},
         {&qn_openai_complete, "{\"suffix\":[]," P "}", "suffix"},
         {&qn_openai_complete, "{\"best_of\":17," P "}", "best_of"},
@@ -230,7 +234,7 @@ static void chat_becomes_a_job(void **state)
     struct fixture f;
     qn_err err = parse(
         &f, &qn_openai_chat,
-        "{\"model\":\"m\",\"stream\":true,\"max_tokens\":5,\"max_completion_tokens\":7,"
+        "{\"model\":\"m\",\"stream\":true,\"max_tokens\":null,\"max_completion_tokens\":7,"
         "\"temperature\":0,\"top_k\":null,\"stop\":[\"a\",\"b\"],\"seed\":-3,\"n\":2,"
         "\"logit_bias\":{\"12\":-100},\"logprobs\":true,\"top_logprobs\":4,\"unknown\":1,"
         "\"enable_thinking\":false,\"chat_template_kwargs\":{\"x\":1},\"messages\":["
@@ -544,6 +548,52 @@ static void habits(void **state)
     drop(&f);
 }
 
+/* LayerScale and Kolosal: "temperature 0.0 to 2.0"; the others name no end. */
+static void temperatures(void **state)
+{
+    (void)state;
+    for (int i = 0; i < QN_PROFILE_COUNT; i++) {
+        const char *profile = qn_profile_at(i)->name;
+        bool ends = !strcmp(profile, "layerscale") || !strcmp(profile, "kolosal");
+        for (int complete = 0; complete < 2; complete++) {
+            const struct qn_dialect *d = complete ? &qn_openai_complete : &qn_openai_chat;
+            struct fixture f;
+            assert_int_equal(
+                parse_as(&f, d, profile,
+                         complete ? "{\"temperature\":2," P "}" : "{\"temperature\":2.0," M "}"),
+                QN_OK);
+            drop(&f);
+            assert_int_equal(parse_as(&f, d, profile,
+                                      complete ? "{\"temperature\":2.01," P "}"
+                                               : "{\"temperature\":2.01," M "}"),
+                             ends ? QN_EINVAL : QN_OK);
+            assert_string_equal(f.e.param, ends ? "temperature" : "");
+            drop(&f);
+        }
+    }
+}
+
+/* Lemonade's boolean beside OpenAI's number. */
+static void logprobs_as_a_boolean(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        int64_t logprobs;
+    } rows[] = {
+        {"{\"logprobs\":true," P "}", 0},
+        {"{\"logprobs\":false," P "}", QN_UNSET},
+        {"{\"logprobs\":null," P "}", QN_UNSET},
+        {"{\"logprobs\":3," P "}", 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f;
+        assert_int_equal(parse(&f, &qn_openai_complete, rows[i].body), QN_OK);
+        assert_true(f.rq.jobs[0].sampling.logprobs == rows[i].logprobs);
+        drop(&f);
+    }
+}
+
 static const struct qn_event hello[] = {
     {.kind = QN_EV_PROGRESS, .done = 1, .total = 3},
     {.kind = QN_EV_TEXT, .text = "Hel"},
@@ -801,6 +851,8 @@ int main(void)
         cmocka_unit_test(deprecated_and_beside),
         cmocka_unit_test(keep_alive),
         cmocka_unit_test(habits),
+        cmocka_unit_test(temperatures),
+        cmocka_unit_test(logprobs_as_a_boolean),
         cmocka_unit_test(whole_chat),
         cmocka_unit_test(streamed_chat),
         cmocka_unit_test(chat_logprobs),

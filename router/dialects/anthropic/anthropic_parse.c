@@ -1,5 +1,6 @@
 /* Requests of Anthropic's Messages API as jobs. */
 #include "dialects/anthropic/anthropic.h"
+#include "dialects/shared/defaults.h"
 
 #include "base/log.h"
 #include "base/str.h"
@@ -300,6 +301,12 @@ static qn_err read_all(const struct qn_jref *root, struct qn_request *rq, struct
         v = qn_json_get(root, scalars[i]);
         err = qn_sampling_read(&job->sampling, scalars[i], &v, e);
     }
+    v = qn_json_get(root, "temperature");
+    if (!err)
+        err = qn_sampling_check(rq->profile, &job->sampling, &v, e);
+    struct qn_profile_defaults defaults = rq->profile->chat;
+    defaults.max_with_prompt = false; /* max_tokens is about the answer, and always there */
+    qn_sampling_defaults(&defaults, &job->sampling);
     v = qn_json_get(root, "stop_sequences");
     if (!err)
         err = qn_stops_read(&v, 0, rq->arena, &job->sampling.stop, e);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "contract/codec.h"
 #include "dialects/shared/adapters.h"
+#include "dialects/shared/defaults.h"
 #include "dialects/shared/keep_alive.h"
 #include "dialects/shared/stops.h"
 
@@ -23,8 +24,7 @@ static const struct {
 } scalars[] = {
     {"max_tokens", "max_tokens", true},
     {"n_predict", "max_tokens", true},
-    {"max_completion_tokens", "max_tokens",
-     true}, /* the newest name wins where several are given */
+    {"max_completion_tokens", "max_tokens", true},
     {"temperature", "temperature", false},
     {"top_p", "top_p", false},
     {"top_k", "top_k", true},
@@ -100,6 +100,17 @@ static qn_err read_stay(const struct qn_jref *root, struct qn_request *rq, struc
     return err ? err : qn_keep_alive_of(root, &rq->keep_alive_ms, e);
 }
 
+/* max_tokens was replaced by max_completion_tokens: which one a request with both means is not
+ * known. null says nothing. */
+static qn_err check_one_limit(const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_jref older = qn_json_get(root, "max_tokens");
+    struct qn_jref newer = qn_json_get(root, "max_completion_tokens");
+    if (qn_json_type(&older) <= QN_JSON_NULL || qn_json_type(&newer) <= QN_JSON_NULL)
+        return QN_OK;
+    return qn_json_fail(&newer, e, "max_tokens and max_completion_tokens exclude each other");
+}
+
 qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struct qn_sampling *s,
                         struct qn_openai_ask *ask, struct qn_error *e)
 {
@@ -122,6 +133,8 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
         if ((err = qn_json_bool_opt(&v, &ask->include_usage, e)))
             return err;
     }
+    if ((err = check_one_limit(root, e)))
+        return err;
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
         v = qn_json_get(root, scalars[i].member);
         if (scalars[i].minus_one && qn_json_type(&v) == QN_JSON_NUMBER && qn_json_raw_f64(&v) == -1)
@@ -129,6 +142,9 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
         if ((err = qn_sampling_read(s, scalars[i].field, &v, e)))
             return err;
     }
+    v = qn_json_get(root, "temperature");
+    if ((err = qn_sampling_check(rq->profile, s, &v, e)))
+        return err;
     if ((err = read_stay(root, rq, e)) || (err = qn_read_adapters(root, rq, s, e)))
         return err;
     v = qn_json_get(root, "stop");
@@ -136,19 +152,6 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
         return err;
     v = qn_json_get(root, "logit_bias");
     return read_bias(&v, rq, s, e);
-}
-
-void qn_openai_defaults(const struct qn_profile_defaults *d, struct qn_sampling *s)
-{
-    s->max_with_prompt = d->max_with_prompt;
-    if (s->max_tokens == QN_UNSET && d->max_tokens > 0)
-        s->max_tokens = d->max_tokens;
-    if (isnan(s->temperature))
-        s->temperature = d->temperature;
-    if (isnan(s->top_p))
-        s->top_p = d->top_p;
-    if (s->top_k == QN_UNSET && d->top_k > 0)
-        s->top_k = d->top_k;
 }
 
 static bool listed(const char *name, const char *const *list)

@@ -24,10 +24,6 @@ struct qn_openai_ask {
 qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struct qn_sampling *s,
                         struct qn_openai_ask *ask, struct qn_error *e);
 
-/* Fills in max_tokens, temperature and so on where the request is silent and the profile has
- * defaults; elsewhere the model's own values apply. */
-void qn_openai_defaults(const struct qn_profile_defaults *d, struct qn_sampling *s);
-
 /* Moves what buf holds into the request's arena; v is what is blamed for its length. */
 qn_err qn_openai_keep(struct qn_request *rq, struct qn_buf *buf, const struct qn_jref *v,
                       const char **out, struct qn_error *e);

@@ -1,6 +1,7 @@
 /* POST chat/completions. Members about sampling are in openai.c, messages in openai_messages.c,
  * tools in openai_tools.c, the answer's form and reasoning in openai_form.c. */
 #include "dialects/openai/openai.h"
+#include "dialects/shared/defaults.h"
 #include "dialects/shared/logprobs.h"
 
 #include "base/str.h"
@@ -105,7 +106,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
         err = read_modalities(&v, e);
     if (err)
         return err;
-    qn_openai_defaults(&rq->profile->chat, &job->sampling);
+    qn_sampling_defaults(&rq->profile->chat, &job->sampling);
     qn_openai_unknown(&root, "chat/completions", known);
     return QN_OK;
 }

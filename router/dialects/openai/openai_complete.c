@@ -1,5 +1,6 @@
 /* POST completions: raw text in, its continuation out. One job per prompt. */
 #include "dialects/openai/openai.h"
+#include "dialects/shared/defaults.h"
 
 #include "base/str.h"
 #include "contract/codec.h"
@@ -105,6 +106,18 @@ static qn_err read_best_of(const struct qn_jref *root, const struct qn_request *
     return QN_OK;
 }
 
+/* OpenAI's number of alternatives per token, or as in Lemonade whether the tokens' own
+ * log-probabilities are wanted. */
+static qn_err read_logprobs(const struct qn_jref *root, struct qn_sampling *s, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(root, "logprobs");
+    if (qn_json_type(&v) != QN_JSON_BOOL)
+        return qn_sampling_read(s, "logprobs", &v, e);
+    if (qn_json_raw_bool(&v))
+        s->logprobs = 0;
+    return QN_OK;
+}
+
 static qn_err parse(struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref root = qn_json_root(rq->doc);
@@ -114,11 +127,10 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     job.task = QN_TASK_COMPLETE;
     rq->own = ask;
     qn_err err = qn_openai_common(&root, rq, &job.sampling, ask, e);
-    struct qn_jref v = qn_json_get(&root, "logprobs");
     if (!err)
-        err = qn_sampling_read(&job.sampling, "logprobs", &v, e);
+        err = read_logprobs(&root, &job.sampling, e);
     ask->logprobs = job.sampling.logprobs != QN_UNSET;
-    v = qn_json_get(&root, "echo");
+    struct qn_jref v = qn_json_get(&root, "echo");
     if (!err)
         err = qn_json_bool_opt(&v, &ask->echo, e);
     job.complete.echo = ask->echo;
@@ -129,7 +141,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
         err = qn_openai_constraints(&root, rq, &job, e);
     if (!err)
         err = read_best_of(&root, rq, &job.sampling, ask, e);
-    qn_openai_defaults(&rq->profile->complete, &job.sampling);
+    qn_sampling_defaults(&rq->profile->complete, &job.sampling);
     v = qn_json_get(&root, "prompt");
     if (!err)
         err = read_prompts(&v, rq, &job, e);

@@ -1,5 +1,6 @@
 /* The body of POST responses. */
 #include "dialects/openai/responses.h"
+#include "dialects/shared/defaults.h"
 
 #include "base/str.h"
 #include "contract/codec.h"
@@ -304,7 +305,7 @@ qn_err qn_responses_parse(struct qn_request *rq, struct qn_error *e)
         err = qn_responses_input(&input, instructions, rq, job, ask, e);
     if (err)
         return err;
-    qn_openai_defaults(&rq->profile->chat, &job->sampling);
+    qn_sampling_defaults(&rq->profile->chat, &job->sampling);
     qn_openai_unknown(&root, "responses", known);
     return write_echo(&root, rq, ask, &job->sampling, e);
 }
