@@ -2,6 +2,7 @@
 import json
 import re
 import shlex
+import shutil
 import struct
 import subprocess
 import threading
@@ -173,12 +174,14 @@ def test_unload_and_first_use_again(server):
     assert server.chat(MODEL, "hello").status == 200
 
 
-def test_options_of_loading(server):
-    """Another type of cache, a draft model (here the model itself) and speculation change no answer."""
+def test_options_of_loading(server, tmp_path):
+    """Another type of cache, a draft model (here a copy of the model) and speculation change no answer."""
+    copy = shutil.copy(ROOT / "registry/starter/quince-starter.gguf", tmp_path / "copy.gguf")
+    server.register("user.copy", copy)
     ask = lambda: server.chat(MODEL, "What is the capital of France?", temperature=0).json["choices"][0]["message"]  # noqa: E731
     load = lambda **options: server.post("/v1/load", {"model_name": MODEL, **options})  # noqa: E731
     before = ask()
-    for options in ({"cache_type": "f32"}, {"draft_model": MODEL}, {"speculate": False, "slots": 2}):
+    for options in ({"cache_type": "f32"}, {"draft_model": "user.copy"}, {"speculate": False, "slots": 2}):
         reply = load(**options)
         assert reply.status == 200, reply.body
         assert ask() == before

@@ -139,7 +139,7 @@ static void complaints(void **state)
         {"{}", "port", NULL, "'port' is not understood"},
         {"{}", "--insecure=maybe", NULL, "must be true or false"},
         {"{}", "--host=", NULL, "must not be empty"},
-        {"{}", "--log-level=loud", NULL, "error, warn, info or debug"},
+        {"{}", "--log-level=loud", NULL, "critical, error, warn, info, debug or trace"},
         {"{}", "--cache-type=q5_1", NULL, "must be f16, q8_0, q4_0 or f32, not 'q5_1'"},
         {"{}", "--default-model-source=ollama", NULL, "'ollama' is not a hub"},
         {"{}", NULL, "QUINCE_PROT=1", "did you mean QUINCE_PORT?"},
