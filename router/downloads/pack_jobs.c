@@ -39,22 +39,22 @@ struct job {
     atomic_bool stop;
     struct qn_web web;
     struct qn_pack_meter meter;
-    struct qn_error error; /* the thread's, until it has posted */
+    struct qn_error error; /* owned by the thread until it has posted */
     struct qn_pull_rate rate;
     int64_t begun_s;
     /* removing */
     bool removing;
-    char *away; /* the folder that goes; NULL: it is being tidied up after an installation */
+    char *away; /* the folder to delete; NULL: cleaning up after an installation */
     void (*done)(void *ctx);
     void *ctx;
-    size_t unloading; /* models that must be gone first */
+    size_t unloading; /* models that must be unloaded first */
 };
 
 struct qn_pack_jobs {
     struct qn_pack_jobs_config with;
     char *unpacker;
     struct job *first;
-    struct qn_timer *tick; /* while something is being installed */
+    struct qn_timer *tick; /* runs while an engine is being installed */
     int64_t started_s;     /* Unix time */
     bool stopped;
 };
@@ -95,7 +95,7 @@ static struct job *job_new(struct qn_pack_jobs *jobs, const struct qn_pack *pack
     return j;
 }
 
-/* ---- who watches ---- */
+/* ---- watching clients ---- */
 
 void qn_pack_leave(struct qn_pack_client *c)
 {
@@ -130,7 +130,7 @@ static const char *archive_name(const struct qn_pack *pack)
     return slash ? slash + 1 : "";
 }
 
-/* status as of pull_view.h; the file is lent by the caller. */
+/* Status as in pull_view.h; *file must outlive the view. */
 static struct qn_pull_view view_of(const struct job *j, const char *status,
                                    const struct qn_error *e, struct qn_pull_view_file *file)
 {
@@ -177,7 +177,7 @@ static void on_tick(void *ctx)
     }
 }
 
-/* The clock runs while something is being installed. */
+/* Starts or stops the progress timer, which runs while an engine is being installed. */
 static void set_clock(struct qn_pack_jobs *jobs)
 {
     bool wanted = false;
@@ -215,27 +215,27 @@ static void on_unloaded(void *ctx)
         all_unloaded(j);
 }
 
-/* Every model whose process runs this engine goes when what it is at has ended. */
+/* Unloads every model whose process runs this engine; running jobs end first. */
 static void unload_users(struct job *j)
 {
     struct qn_inventory *inv = j->jobs->with.inventory;
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     size_t n = qn_inventory_loaded(inv, loaded, QN_RESIDENTS_MAX);
-    j->unloading = 1; /* until all have been asked */
+    j->unloading = 1; /* held until all unloads have been requested */
     for (size_t i = 0; i < n; i++) {
         if (!qn_str_eq(loaded[i].engine, j->name))
             continue;
         j->unloading++;
         qn_info("packs", "engine=%s model=%s unloading=1", j->name, loaded[i].name);
         if (qn_inventory_unload(inv, loaded[i].name, on_unloaded, j, NULL))
-            j->unloading--; /* it has gone meanwhile */
+            j->unloading--; /* it has been unloaded meanwhile */
     }
     on_unloaded(j);
 }
 
 /* ---- installing ---- */
 
-/* Worker. */
+/* Runs on a worker. */
 static void clear_away(void *ctx)
 {
     struct job *j = ctx;
@@ -249,7 +249,8 @@ static void finished(void *ctx)
 {
     struct job *j = ctx;
     struct qn_pack_jobs *jobs = j->jobs;
-    if (!jobs->stopped) /* else the inventory has gone already, and the next start looks */
+    if (!jobs->stopped) /* otherwise the inventory has been freed, and the next start checks the
+                           engines */
         qn_engines_look(jobs->with.packs, qn_inventory_config(jobs->with.inventory)->backend_dir);
     if (!j->removing) {
         qn_info("packs", "engine=%s version=%s installed=1", j->name, j->pack->version);
@@ -267,7 +268,7 @@ static void all_unloaded(struct job *j)
     qn_loop_work(j->jobs->with.serving->loop, clear_away, finished, j);
 }
 
-/* Loop. The thread has ended, or is about to. */
+/* Runs on the loop. The thread has ended, or is about to. */
 static void on_installed(void *ctx)
 {
     struct job *j = ctx;
@@ -362,7 +363,7 @@ qn_err qn_pack_jobs_remove(struct qn_pack_jobs *jobs, const struct qn_pack *pack
     return QN_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- all jobs ---- */
 
 static void sweep(void *ctx)
 {
@@ -410,7 +411,7 @@ void qn_pack_jobs_free(struct qn_pack_jobs *jobs)
 {
     if (!jobs)
         return;
-    while (jobs->first) { /* models whose end nobody waited for */
+    while (jobs->first) { /* removals that still waited for models to be unloaded */
         struct job *j = jobs->first;
         if (j->removing)
             j->done(j->ctx);

@@ -1,5 +1,5 @@
-/* What clients ask of downloads: a model, that a job is paused, cancelled or forgotten, that it is
- * not theirs any more; see pulls.h. */
+/* Clients' requests to downloads: download a model; pause, resume, cancel or remove a job; give up
+ * ownership; see pulls.h. */
 #include "downloads/pulls.h"
 
 #include "base/arena.h"
@@ -21,7 +21,7 @@ static struct qn_pull_plan *plan_new(const struct qn_pull_order *order)
     return plan;
 }
 
-/* The oldest ones that are over make room for new ones. */
+/* Drops the oldest finished jobs when there are too many. */
 static void trim(struct qn_pulls *p)
 {
     size_t n = 0;
@@ -42,21 +42,22 @@ static void set_owners(struct qn_pull_job *j, char *owners)
     j->owners = owners;
 }
 
-/* The job belongs to the asker alone, or an admin asks. */
+/* True when the client is the only owner of the job, or an admin. */
 static bool may_change(const struct qn_pull_job *j, const struct qn_pull_wish *w)
 {
     return w->admin || !w->owner ||
            (qn_pull_owners_have(j->owners, w->owner) && qn_pull_owners_count(j->owners) == 1);
 }
 
-/* The job has ended or is ending: a new request for the model does not depend on it. */
+/* True when the job has ended or is ending, so that a new request for the model does not depend on
+ * it. */
 static bool is_given_up(enum qn_pull_state s)
 {
     return s == QN_PULL_COMPLETED || s == QN_PULL_CANCELLED || s == QN_PULL_CANCELLING ||
            s == QN_PULL_REMOVING;
 }
 
-/* A job that was there is asked for once more. */
+/* Requests an existing job once more. */
 static qn_err join(struct qn_pull_job *j, const struct qn_pull_wish *wish, struct qn_error *e)
 {
     const struct qn_pull_order *order = wish->order;
@@ -74,7 +75,8 @@ static qn_err join(struct qn_pull_job *j, const struct qn_pull_wish *wish, struc
         set_owners(j, qn_xstrdup(""));
     if (wish->owner)
         set_owners(j, qn_pull_owners_with(j->owners, wish->owner));
-    if (over) { /* an owner may ask for it from elsewhere now, others for what it was */
+    if (over) { /* the job's only owner may change the source; other clients repeat the earlier
+                   order */
         struct qn_pull_plan *plan = plan_new(may ? order : &j->plan->order);
         if (j->m.state == QN_PULL_FAILED && !same)
             qn_pull_discard(j);
@@ -125,7 +127,7 @@ static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wis
     return err;
 }
 
-/* Each has to be told of progress several times a second. */
+/* Each watcher is sent progress several times a second, so that their number is limited. */
 static qn_err check_watchers(const struct qn_pull_job *j, const struct qn_pull_wish *wish,
                              struct qn_error *e)
 {
@@ -204,7 +206,7 @@ qn_err qn_pulls_control(struct qn_pulls *p, const char *id, enum qn_pull_control
         return qn_fail(e, QN_EBUSY, "the server is stopping");
     struct qn_pull_machine tried = j->m;
     if (qn_pull_step(&tried, events[what]) & QN_PULL_FX_REFUSE) {
-        if (qn_pull_is_over(j->m.state)) /* what is over stays as it is */
+        if (qn_pull_is_over(j->m.state)) /* a finished job stays as it is */
             return QN_OK;
         return qn_fail_param(e, QN_ECONFLICT, "action",
                              "the download of %s is %s: that cannot be done with it now",

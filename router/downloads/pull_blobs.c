@@ -1,4 +1,4 @@
-/* The files that jobs need, each once however many need it; see pull_private.h. */
+/* The files that jobs need, one entry per file however many jobs need it; see pull_private.h. */
 #include "downloads/pull_private.h"
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* Requests for models that are known but not here: the model is downloaded first, as Lemonade's
- * clients expect of load and of transcriptions. Loop thread. */
+/* Requests for models that are known but not downloaded: the model is downloaded first, as
+ * Lemonade's clients expect of load and of transcriptions. Loop thread. */
 #ifndef QN_DOWNLOADS_PULL_FIRST_H
 #define QN_DOWNLOADS_PULL_FIRST_H
 
@@ -8,14 +8,14 @@
 
 struct qn_pull_first; /* a request that waits for a download */
 
-/* Begins to wait when the model is in the built-in list, or known to the catalog without its files,
- * and other machines may be asked; else *out is NULL, and the request goes on as it is. done is
- * called once, not from within, with NULL when the model is here. */
-/* owner: whose the download is, see access/owner.h. */
+/* Begins to wait if the model is in the built-in list, or in the catalog without its files, and the
+ * server is online; else *out is NULL, and the request goes on at once. done is called once, not
+ * from within, with NULL when the model has been downloaded. */
+/* owner: the owner of the download, see access/owner.h. */
 qn_err qn_pull_first(const struct qn_puller *p, const char *name, const char *owner,
                      void (*done)(void *ctx, const struct qn_error *e), void *ctx,
                      struct qn_pull_first **out, struct qn_error *e);
-/* The request is gone; the download goes on. NULL allowed. */
+/* The client has gone; the download goes on. NULL allowed. */
 void qn_pull_first_leave(struct qn_pull_first *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* Jobs into the catalog and out of it; see pull_private.h. */
+/* Writes jobs to the catalog and reads them from it; see pull_private.h. */
 #include "downloads/pull_private.h"
 
 #include "base/arena.h"
@@ -14,7 +14,7 @@ static bool may_write(const struct qn_pull_job *j)
     return !*j->pulls->config.closed;
 }
 
-/* The wish is the arena's of *text, which the caller frees. */
+/* The result's `wish` is the buffer's text, which the caller frees. */
 static struct qn_download_row row_of(const struct qn_pull_job *j, struct qn_buf *text)
 {
     struct qn_pull_view v = qn_pull_view_of(j);
@@ -48,7 +48,8 @@ static void on_kept(void *ctx, const struct qn_error *e)
     struct qn_pull_job *j = qn_pull_find(k->pulls, k->id);
     if (e)
         qn_error_log("pulls", "download=%s not_written=1 message=\"%s\"", k->id, e->message);
-    if (j && !j->kept) { /* it goes on either way: who only wanted it begun need not wait */
+    if (j && !j->kept) { /* the job goes on either way: clients that only wait for its start need
+                            not wait longer */
         j->kept = true;
         qn_pull_tell_progress(j);
     }
@@ -81,7 +82,7 @@ void qn_pull_mark(struct qn_pull_job *j)
     qn_buf_deinit(&text);
 }
 
-/* What a run has finished since it was looked at last is written. */
+/* Writes the files that a run has finished since the last call. */
 void qn_pull_note_done(struct qn_pull_job *j)
 {
     struct qn_pull_run *r = j->run;
@@ -105,10 +106,10 @@ void qn_pull_unkeep(struct qn_pull_job *j)
         qn_catalog_remove_download(j->pulls->config.catalog, j->id, NULL, NULL);
 }
 
-/* A job of the last run. */
+/* Restores a job of the last run. */
 static void take_up(struct qn_pulls *p, const struct qn_download_row *row)
 {
-    struct qn_arena *a = qn_arena_new(SIZE_MAX); /* what was read is bounded */
+    struct qn_arena *a = qn_arena_new(SIZE_MAX); /* what was read is bounded already */
     struct qn_pull_order order;
     struct qn_error e = {0};
     if (qn_pull_find(p, row->id) || qn_pull_order_read(row->wish, a, &order, &e)) {

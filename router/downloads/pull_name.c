@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Every text of the JSON array `some` is in the JSON array `all`. */
+/* True when every string of the JSON array `some` is in the JSON array `all`. */
 static bool texts_among(const char *some, const char *all)
 {
     struct qn_json *a, *b;
@@ -31,13 +31,13 @@ static bool texts_among(const char *some, const char *all)
     return among;
 }
 
-/* An object of the request that says nothing, or what the model has. */
+/* True when an object of the request is empty or equal to the model's. */
 static bool same_object(const char *asked, const char *has)
 {
     return !*asked || qn_str_eq(asked, "{}") || qn_str_eq(asked, has);
 }
 
-/* What the request says of the model besides its source changes nothing. */
+/* True when the request's description of the model, apart from its source, changes nothing. */
 static bool same_description(const struct qn_model_row *row, const struct qn_pull_order *o)
 {
     bool recipe = !*o->recipe || qn_str_eq(o->recipe, row->recipe);
@@ -46,8 +46,8 @@ static bool same_description(const struct qn_model_row *row, const struct qn_pul
            same_object(o->options, row->options) && same_object(o->extras, row->extras);
 }
 
-/* What name ("user.NAME") or NAME already means: a model or alias, in any letter case, or an entry
- * of a built-in list. NULL: nothing. */
+/* What "user.NAME" or NAME already means: a model or alias, in any letter case, or an entry of a
+ * built-in list. NULL: nothing. */
 static const char *stands_for(const struct qn_puller *p, const char *name, struct qn_arena *a)
 {
     const char *plain = name + strlen("user.");
@@ -91,7 +91,7 @@ qn_err qn_pull_name_claim(const struct qn_puller *p, bool upgrade, struct qn_are
         asked->admin_only =
             qn_arena_fmt(a, "'%s' already means %s: choose another name, or ask with an admin key",
                          name + strlen("user."), other);
-    else if (strchr(name, '/')) /* as a hub's repository is written */
+    else if (strchr(name, '/')) /* the form of a hub's repository */
         asked->admin_only = qn_arena_fmt(
             a,
             "'%s' could be taken for a repository of a hub: choose a name without a slash, or "

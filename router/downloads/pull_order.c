@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-/* The strings of an order by their names in JSON. */
+/* The strings of an order and their names in JSON. */
 static const struct {
     const char *name;
     size_t at;
-    bool json; /* the text is JSON itself */
+    bool json; /* the text is JSON already */
 } members[] = {
     {"model", offsetof(struct qn_pull_order, model), false},
     {"recipe", offsetof(struct qn_pull_order, recipe), false},

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The next name of the list, of *n bytes; NULL: there is none. *at moves behind it. */
+/* The next name of the list, of *n bytes; NULL: none. *at moves behind it. */
 static const char *next(const char **at, size_t *n)
 {
     const char *name = *at + strspn(*at, " ");

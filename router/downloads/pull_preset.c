@@ -10,7 +10,7 @@
 #include "dialects/ollama/ollama.h"
 #include "dialects/openai/openai.h"
 
-/* Values that a request could not have would spoil every request. */
+/* Validates parameters: an invalid value in a preset would make every request fail. */
 static qn_err check_parameters(const struct qn_jref *v, struct qn_error *e)
 {
     struct qn_arena *a = qn_arena_new(QN_PULL_PRESET_MAX);
@@ -32,7 +32,7 @@ static qn_err check_messages(const struct qn_jref *v, struct qn_error *e)
     return err;
 }
 
-/* Roles of files and the members of a preset that they become. */
+/* Roles of files, and the preset's member that each becomes. */
 static const struct {
     const char *role, *member;
     qn_err (*check)(const struct qn_jref *v, struct qn_error *e); /* NULL: plain text */

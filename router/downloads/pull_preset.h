@@ -1,5 +1,5 @@
-/* What a hub sends beside a model's weights (Ollama's do: parameters, a system message, the
- * beginning of a conversation) as the model's preset. */
+/* Turns the files that a hub has beside a model's weights (Ollama's registry: parameters, a system
+ * message, the beginning of a conversation) into the model's preset. */
 #ifndef QN_DOWNLOADS_PULL_PRESET_H
 #define QN_DOWNLOADS_PULL_PRESET_H
 
@@ -8,8 +8,8 @@
 
 enum { QN_PULL_PRESET_MAX = 256 * 1024 }; /* of each file, and of the preset */
 
-/* Appends the preset's JSON object, or nothing when no file says anything. paths: where each file
- * is. What cannot be understood is left out, and logged. Blocking, any thread. */
+/* Appends the preset's JSON object, or nothing when no file has content for it. paths: of the files
+ * on disk. Invalid files are left out, and logged. Blocking, any thread. */
 void qn_pull_preset(const struct qn_download_file *files, const char *const *paths, size_t n,
                     struct qn_buf *out);
 

@@ -1,5 +1,5 @@
-/* See pull_request.h. Checkpoints are written in the shortest form that means the same everywhere
- * (qn_ref_print), so that the same download is the same order whatever it was called. */
+/* See pull_request.h. Checkpoints are written in the shortest unambiguous form (qn_ref_print), so
+ * that the same download always gives the same order, whatever form a client used. */
 #include "downloads/pull_request.h"
 
 #include "base/buf.h"
@@ -41,7 +41,7 @@ static qn_err add_checkpoint(const char *role, const char *text, enum qn_hub_kin
     struct qn_pull_checkpoint c = {qn_arena_strdup(a, role),
                                    qn_arena_strdup(a, qn_buf_cstr(&print))};
     qn_buf_deinit(&print);
-    if (qn_str_eq(role, "main")) { /* it is the first, wherever it stood */
+    if (qn_str_eq(role, "main")) { /* main is the first, wherever it was in the request */
         memmove(&o->checkpoints[1], &o->checkpoints[0], o->n * sizeof c);
         o->checkpoints[0] = c;
     } else {
@@ -51,7 +51,8 @@ static qn_err add_checkpoint(const char *role, const char *text, enum qn_hub_kin
     return QN_OK;
 }
 
-/* The projector, a file of the main repository, as a checkpoint of its own: lists show it so. */
+/* Adds the projector, a file of the main repository, as a checkpoint of its own, as lists show
+ * it. */
 static qn_err add_mmproj(const char *file, struct qn_arena *a, struct qn_pull_order *o,
                          struct qn_error *e)
 {
@@ -134,7 +135,8 @@ static qn_err parts_of_json(const char *checkpoints, enum qn_hub_kind plain, str
     return err;
 }
 
-/* A model of the catalog that came from a hub, or that is known without its files. */
+/* Makes the order for a model of the catalog that came from a hub, or that is known without its
+ * files. */
 static qn_err from_row(const struct qn_model_row *row, struct qn_arena *a, struct qn_pull_order *o,
                        struct qn_error *e)
 {
@@ -171,7 +173,7 @@ bool qn_pull_same_source(const struct qn_model_row *row, const struct qn_pull_or
     return same;
 }
 
-/* Nobody waits for gigabytes that nothing here can use. */
+/* Refused before gigabytes are downloaded that no engine here can use. */
 static qn_err check_runs(const char *recipe, struct qn_error *e)
 {
     const char *why = qn_no_engine(recipe, 0);
@@ -202,7 +204,8 @@ static qn_err from_entry(const struct qn_registry_entry *entry, struct qn_arena 
     return err;
 }
 
-/* What Ollama's clients may type. The model is called as it was typed. */
+/* Makes the order for a name that Ollama's clients may use. The model gets the name that the client
+ * sent. */
 static qn_err from_ollama(const struct qn_puller *p, const char *name, struct qn_arena *a,
                           struct qn_pull_order *o, struct qn_error *e)
 {
@@ -227,13 +230,13 @@ static qn_err from_ollama(const struct qn_puller *p, const char *name, struct qn
     return add_checkpoint("main", checkpoint ? checkpoint : name, QN_HUB_HF, a, o, e);
 }
 
-/* Files that are here and that no hub can say anything new about. */
+/* True when the model's files are on this machine and no hub needs to be queried for newer ones. */
 static bool rests(const struct qn_puller *p, const struct qn_model_row *row, bool upgrade)
 {
     if (!row->n_files)
         return false;
     return !upgrade || qn_web_is_offline(p->web) || row->builtin || *row->base || !*row->hub ||
-           qn_str_eq(row->hub, "url") || /* nobody says whether it has changed */
+           qn_str_eq(row->hub, "url") || /* a plain URL does not tell whether it has changed */
            !qn_str_eq(row->keeper, QN_KEEPER_QUINCE);
 }
 
@@ -272,7 +275,7 @@ qn_err qn_pull_by_name(const struct qn_puller *p, const char *name, bool ollama,
 
 /* ---- requests ---- */
 
-/* The names of labels that requests say as truths. */
+/* Labels that requests may also set as boolean members. */
 static const struct {
     const char *member, *label;
 } truths[] = {{"reasoning", "reasoning"},
@@ -348,7 +351,7 @@ static qn_err read_source(const struct qn_jref *root, const char **source, struc
     return QN_OK;
 }
 
-/* A JSON value as it is, into the arena. */
+/* Copies a JSON object's text unchanged into the arena. */
 static qn_err read_object(const struct qn_jref *root, const char *name, struct qn_arena *a,
                           const char **out, struct qn_error *e)
 {
@@ -402,7 +405,7 @@ static qn_err check_new_name(const char *name, struct qn_error *e)
                          name);
 }
 
-/* A name that means files of the user's own, or of another program, is not given to others. */
+/* A name of the user's own files, or of another program's, is not given to a downloaded model. */
 static qn_err check_free(const struct qn_puller *p, const char *name, struct qn_error *e)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(p->models->catalog);

@@ -1,5 +1,5 @@
-/* The steps of jobs: on workers, on threads of their own, and how they come back to the loop; see
- * pull_private.h. */
+/* Runs the steps of jobs, on workers and on threads of their own, and returns their results to the
+ * loop; see pull_private.h. */
 #include "downloads/pull_private.h"
 
 #include "base/arena.h"
@@ -26,13 +26,14 @@ static struct qn_pull_run *run_new(struct qn_pull_job *j)
     return r;
 }
 
-/* The server has gone offline under it. */
+/* True when the step failed because the server has gone offline meanwhile. */
 static bool cut_off(const struct qn_pull_run *r)
 {
     return r->err == QN_EUNSUPPORTED && r->job->pulls->config.offline && !r->job->plan->order.local;
 }
 
-/* How a step ended. When the server stops nothing follows from it: the next start goes on. */
+/* Handles the end of a step. While the server stops it changes no state: the next start continues
+ * the job. */
 static void step_over(struct qn_pull_run *r)
 {
     struct qn_pull_job *j = r->job;
@@ -40,7 +41,7 @@ static void step_over(struct qn_pull_run *r)
     qn_err err = cut_off(r) ? QN_ECANCELLED : r->err;
     j->run = NULL;
     if (j->m.state == QN_PULL_RESOLVING && cut_off(r)) {
-        j->wants_resolve = true; /* when the server is online again */
+        j->wants_resolve = true; /* resolved when the server is online again */
     } else if (!p->stopping) {
         if (err && err != QN_ECANCELLED)
             j->error = r->error;
@@ -56,7 +57,7 @@ static void step_over(struct qn_pull_run *r)
     qn_pull_schedule_soon(p);
 }
 
-/* The new plan's files take the place of the old ones. */
+/* Replaces the job's plan, files included. */
 static void adopt(struct qn_pull_job *j, struct qn_pull_plan *plan)
 {
     qn_pull_blobs_drop(j);
@@ -85,7 +86,7 @@ static void resolve_done(void *ctx)
     }
     adopt(j, r->plan);
     r->plan = NULL;
-    j->m.planned = true; /* also of one that is being stopped */
+    j->m.planned = true; /* also for a job that is being stopped */
     qn_info("pulls", "download=%s files=%zu", j->id, j->plan->n);
     qn_pull_keep(j);
     j->run = NULL;
@@ -94,7 +95,7 @@ static void resolve_done(void *ctx)
     qn_pull_schedule_soon(p);
 }
 
-/* Begun by schedule(), which minds how many run. */
+/* Called by schedule(), which limits the number of running resolutions. */
 void qn_pull_resolve(struct qn_pull_job *j)
 {
     j->wants_resolve = false;
@@ -102,7 +103,7 @@ void qn_pull_resolve(struct qn_pull_job *j)
     qn_loop_work(j->pulls->config.loop, resolve_work, resolve_done, run_new(j));
 }
 
-/* Whoever comes first joins: the step's end, or the end of the server. */
+/* Joins the thread, whichever comes first: the step's end or the server's. */
 static void join(struct qn_pull_run *r)
 {
     if (r->threaded)
@@ -138,7 +139,7 @@ static void *fetch_thread(void *ctx)
     return NULL;
 }
 
-/* Takes the files that nobody else is fetching. */
+/* Fetches the files of the job that no other job is fetching. */
 void qn_pull_fetch(struct qn_pull_job *j)
 {
     struct qn_pull_run *r = run_new(j);
@@ -181,7 +182,7 @@ void qn_pull_finish(struct qn_pull_job *j)
     s->finish(s->ctx, &j->plan->order, j->plan->files, j->plan->n, &r->stop, finished, r);
 }
 
-/* Files to throw away: a plain copy, the job may be gone before the worker begins. */
+/* Files to delete: copied, since the job may be freed before the worker begins. */
 struct rubbish {
     struct qn_pulls *pulls;
     struct qn_snapshot *models;
@@ -226,7 +227,8 @@ void qn_pull_discard(struct qn_pull_job *j)
     qn_loop_work(j->pulls->config.loop, discard_work, discarded, r);
 }
 
-/* The figures of files that were begun, for lists; fetching finds them out by itself. */
+/* Determines the bytes on disk of files that were begun earlier, for lists; fetching determines
+ * them itself. */
 struct measuring {
     struct qn_pulls *pulls;
     struct qn_arena *arena;

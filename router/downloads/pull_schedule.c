@@ -1,12 +1,12 @@
-/* Which jobs begin their next step, which give way, and which are tried again; see pull_private.h.
- * After everything that changes, schedule() is due once. */
+/* Decides which jobs begin their next step, which are interrupted and which are retried; see
+ * pull_private.h. schedule() runs once after every change. */
 #include "downloads/pull_private.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 
-/* ---- who may begin ---- */
+/* ---- which jobs may begin ---- */
 
 static bool has_work(const struct qn_pull_job *j, bool *all)
 {
@@ -50,7 +50,7 @@ static void begin_resolving(struct qn_pulls *p)
 
 static void schedule(void *ctx);
 
-/* One job gives way, or it is looked at later whether one should. */
+/* Interrupts one job, or schedules the next check whether one should be. */
 static void yield_one(struct qn_pulls *p)
 {
     int64_t now = qn_now_ms(), look_at_ms;
@@ -73,7 +73,7 @@ static void schedule(void *ctx)
     for (struct qn_pull_job *j = p->jobs; j; j = j->next)
         if (j->m.state == QN_PULL_WAITING && !has_work(j, &all) && all)
             qn_pull_handle(j, QN_PULL_DONE);
-    /* What is asked for again could find files that are about to go, or lose new ones. */
+    /* A repeated request could find files that are about to be deleted, or lose new ones. */
     if (p->discarding)
         return;
     begin_resolving(p);
@@ -96,11 +96,11 @@ void qn_pull_schedule_soon(struct qn_pulls *p)
         p->schedule_timer = qn_timer_start(p->config.loop, 0, 0, schedule, p);
 }
 
-/* ---- once more ---- */
+/* ---- retries ---- */
 
 static void on_retry(void *ctx);
 
-/* The clock for the first of those that will be tried again. */
+/* Starts the timer for the earliest retry. */
 static void set_retry_clock(struct qn_pulls *p)
 {
     int64_t first = INT64_MAX, now = qn_now_ms();
@@ -120,7 +120,7 @@ static void on_retry(void *ctx)
     int64_t now = qn_now_ms();
     for (struct qn_pull_job *j = p->jobs; j; j = j->next)
         if (j->retry_at_ms && j->retry_at_ms <= now)
-            qn_pull_handle(j, QN_PULL_RESUME); /* which frees no job */
+            qn_pull_handle(j, QN_PULL_RESUME); /* frees no job */
     set_retry_clock(p);
 }
 
@@ -145,7 +145,7 @@ void qn_pull_retry_later(struct qn_pull_job *j)
 
 /* ---- changed settings ---- */
 
-/* Its files can only come from other machines, and some are missing. */
+/* True when files are missing and may only come from other machines. */
 bool qn_pull_needs_others(const struct qn_pull_job *j)
 {
     return !j->plan->order.local && !qn_pull_is_over(j->m.state) && j->m.state != QN_PULL_FINISHING;
@@ -159,7 +159,7 @@ qn_err qn_pull_refuse_offline(const struct qn_pull_job *j, struct qn_error *e)
                          j->plan->order.model);
 }
 
-/* The job that would give way first. */
+/* The job that is interrupted first. */
 static struct qn_pull_job *least(struct qn_pulls *p)
 {
     struct qn_pull_job *found = NULL;
@@ -176,7 +176,7 @@ static void go_offline(struct qn_pulls *p)
         if (!qn_pull_needs_others(j))
             continue;
         if (j->m.state == QN_PULL_FETCHING)
-            qn_pull_handle(j, QN_PULL_YIELD); /* which frees no job */
+            qn_pull_handle(j, QN_PULL_YIELD); /* frees no job */
         qn_pull_refuse_offline(j, &e);
         qn_pull_tell_end(j, &e);
     }

@@ -1,6 +1,5 @@
-/* How the list of downloads, the threads that fetch and the look-ups at hubs are shared between
- * owners. A job counts for the owner that began it. Priorities come first: only an admin gives one
- * above 0. */
+/* Shares the list of downloads, the threads and the queries to hubs between owners. A job counts
+ * for the owner that began it. Priorities come first: only an admin sets one above 0. */
 #include "access/owner.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -13,7 +12,7 @@ struct name {
     char text[QN_OWNER_MAX + 1];
 };
 
-/* The first of its owners; "": the server itself. */
+/* The first of the job's owners; "": the server itself. */
 static struct name owner_of(const struct qn_pull_job *j)
 {
     struct name out = {""};
@@ -25,7 +24,7 @@ static struct name owner_of(const struct qn_pull_job *j)
 
 /* ---- the list ---- */
 
-/* The owner's oldest job that is over: failed ones last, since they may be gone on with. */
+/* The owner's oldest job that is over: failed ones last, since they may be resumed. */
 static struct qn_pull_job *oldest_over(const struct qn_pulls *p, const char *owner)
 {
     struct qn_pull_job *failed = NULL;
@@ -78,7 +77,7 @@ qn_err qn_pull_make_room(struct qn_pulls *p, const char *owner, bool admin, stru
 struct qn_pull_job *qn_pull_next(const struct qn_pulls *p, enum qn_pull_turn kind,
                                  bool (*may)(const struct qn_pull_job *j))
 {
-    struct qn_tally last; /* the newest turn of each owner */
+    struct qn_tally last; /* number of each owner's newest turn */
     struct qn_pull_job *found = NULL;
     int64_t found_turn = 0;
     qn_tally_init(&last);
@@ -110,7 +109,7 @@ static int running_of(const struct qn_pulls *p, const char *owner)
     return n;
 }
 
-/* Stopped now, it would have to begin a file again. */
+/* True when a job that is stopped now would have to begin a file again. */
 static bool would_lose(const struct qn_pull_job *j)
 {
     for (size_t i = 0; j->run && i < j->run->n; i++)
@@ -121,8 +120,8 @@ static bool would_lose(const struct qn_pull_job *j)
     return false;
 }
 
-/* Of the jobs that may give way to w, whose owner has no thread, the one that has fetched longest.
- * It is lent its thread until *end_ms. NULL: none. */
+/* Of the jobs that may be interrupted for w, whose owner has no thread, the one that has fetched
+ * longest. It may keep its thread until *end_ms. NULL: none. */
 static struct qn_pull_job *longest(const struct qn_pulls *p, const struct qn_pull_job *w,
                                    int64_t now_ms, int64_t *end_ms)
 {

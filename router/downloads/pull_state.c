@@ -1,4 +1,5 @@
-/* The table of a download job's life. An empty cell means that the event says nothing new there. */
+/* The table of a download job's life cycle. An empty cell means that the event has no effect in
+ * that state. */
 #include "downloads/pull_state.h"
 
 #include "base/str.h"
@@ -21,7 +22,7 @@ unsigned qn_pull_begin(struct qn_pull_machine *m)
                       : go(m, QN_PULL_RESOLVING, QN_PULL_FX_SAVE | QN_PULL_FX_RESOLVE);
 }
 
-/* ---- steps that come to their end ---- */
+/* ---- steps that have ended ---- */
 
 static unsigned planned(struct qn_pull_machine *m)
 {
@@ -69,7 +70,7 @@ static unsigned removed(struct qn_pull_machine *m)
     return go(m, QN_PULL_GONE, QN_PULL_FX_DISCARD | QN_PULL_FX_TELL | QN_PULL_FX_FREE);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 static unsigned stop_to_pause(struct qn_pull_machine *m)
 {
@@ -91,14 +92,14 @@ static unsigned stop_to_remove(struct qn_pull_machine *m)
     return go(m, QN_PULL_REMOVING, QN_PULL_FX_STOP | QN_PULL_FX_SAVE);
 }
 
-/* Another look at the hub: the last one was for a job that is over. */
+/* Queries the hub again: the last result was for a job that is over. */
 static unsigned anew(struct qn_pull_machine *m)
 {
     m->planned = false;
     return qn_pull_begin(m);
 }
 
-/* Its files are in use by now. */
+/* The downloaded files are in use by now and stay. */
 static unsigned forget(struct qn_pull_machine *m)
 {
     return go(m, QN_PULL_GONE, QN_PULL_FX_FREE);

@@ -17,7 +17,7 @@
 
 enum { DEPTH_MAX = 16 };
 
-/* The files below a folder as a hub would list them. */
+/* The files below a folder, in the form of a hub's listing. */
 struct walk {
     struct qn_arena *arena;
     const char *root;
@@ -67,7 +67,7 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct qn_repo_file *)a)->path, ((const struct qn_repo_file *)b)->path);
 }
 
-/* The model among the files: by the rules for repositories, else the first variant there is. */
+/* Chooses the model among the files: by the rules for repositories, else the first variant. */
 static qn_err choose(const struct qn_repo *repo, struct qn_choice **out, struct qn_error *e)
 {
     qn_err err = qn_resolve(repo, "", "auto", out, e);
@@ -137,7 +137,7 @@ qn_err qn_pull_unpack(const struct qn_store *store, const char *helper, const ch
     if (!blob)
         return e->code;
     qn_err err = qn_store_unpacked(store, qn_path_base(blob), &folder, e);
-    /* The folder appears whole, by a rename: one that is there is from an earlier try. */
+    /* The folder is created complete, by a rename: an existing one is from an earlier attempt. */
     if (!err && !qn_file_exists(folder)) {
         err = qn_unpack(helper, QN_UNPACK_MODEL, archive, folder, stop, &unpacked, e);
         fresh = !err;
@@ -146,7 +146,7 @@ qn_err qn_pull_unpack(const struct qn_store *store, const char *helper, const ch
     }
     if (!err)
         err = look_inside(folder, archive, a, out, e);
-    if (err && fresh) /* no model has what is in it */
+    if (err && fresh) /* no model refers to its files */
         qn_unpack_discard(folder);
     free(folder);
     free(blob);

@@ -1,5 +1,5 @@
-/* Models that come in archives: taken apart into a folder of the store, and which of the files
- * there are the model. */
+/* Models in archives: unpacks them into a folder of the store and determines which of the files are
+ * the model. */
 #ifndef QN_DOWNLOADS_PULL_UNPACK_H
 #define QN_DOWNLOADS_PULL_UNPACK_H
 
@@ -10,16 +10,16 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* All files of the folder, the arena's: absolute paths, and roles as of registry/resolve.h; "other"
- * for what is no part of the model but came with it. */
+/* All files of the folder, in the arena: absolute paths, and roles as in registry/resolve.h;
+ * "other" for files that came with the model but are no part of it. */
 struct qn_pull_inside {
     const char **paths, **roles;
     size_t n;
 };
 
-/* archive: a file of the store. helper: the program quince-unpack. What has been unpacked before is
- * taken as it is. QN_EFORMAT, QN_ELIMIT, QN_ENOTFOUND with what is wrong with it; QN_ECANCELLED.
- * Blocking, any thread. */
+/* archive: a file of the store. helper: the program quince-unpack. An archive that has been
+ * unpacked before is not unpacked again. QN_EFORMAT, QN_ELIMIT, QN_ENOTFOUND: the archive is
+ * invalid; QN_ECANCELLED. Blocking, any thread. */
 qn_err qn_pull_unpack(const struct qn_store *store, const char *helper, const char *archive,
                       const atomic_bool *stop, struct qn_arena *a, struct qn_pull_inside *out,
                       struct qn_error *e);

@@ -27,7 +27,7 @@ double qn_pull_view_left_s(const struct qn_pull_view *v)
     return (double)(v->total_bytes - v->here_bytes) / v->rate_bytes_s;
 }
 
-/* Whole percents, 100 only when every byte is here. */
+/* Whole percents; 100 only when every byte has arrived. */
 static int64_t percent(int64_t here, int64_t total, bool done)
 {
     if (done)
@@ -53,7 +53,7 @@ static void write_rest(const struct qn_pull_view *v, struct qn_jw *w)
         qn_jw_ki64(w, "seconds_left", (int64_t)ceil(left));
 }
 
-/* Of files that stand before file i and are done. */
+/* Bytes of the files before file i that are done. */
 static int64_t completed_before(const struct qn_pull_view *v, size_t i)
 {
     int64_t bytes = 0;
@@ -115,8 +115,8 @@ void qn_pull_view_job(const struct qn_pull_view *v, struct qn_jw *w)
     qn_jw_obj_end(w);
 }
 
-/* The mean of all at first, so that the first figures are no worse than later ones; then what came
- * longer ago counts less and less. */
+/* Begins with the mean over all time, so that the first values are no worse than later ones; then
+ * older values lose weight exponentially. */
 void qn_pull_rate_look(struct qn_pull_rate *r, int64_t bytes, int64_t now_ms)
 {
     int64_t passed = now_ms - r->at_ms;

@@ -1,4 +1,4 @@
-/* What clients see of jobs: figures, progress, the end; see pull_private.h. */
+/* The clients' view of jobs: figures, progress, the end; see pull_private.h. */
 #include "downloads/pull_private.h"
 
 #include "base/buf.h"
@@ -92,7 +92,7 @@ void qn_pull_tell_end(struct qn_pull_job *j, const struct qn_error *e)
         tell_end(j->clients, e);
 }
 
-/* Clients of others may leave meanwhile, so the search begins anew after each. */
+/* Other clients may leave during a callback, so the search starts again after each one. */
 void qn_pull_tell_end_to(struct qn_pull_job *j, const char *owner, const struct qn_error *e)
 {
     for (struct qn_pull_client *c = j->clients; c;) {
@@ -103,7 +103,7 @@ void qn_pull_tell_end_to(struct qn_pull_job *j, const char *owner, const struct 
     }
 }
 
-/* A client may leave, or be told its end, while others are told. */
+/* A client may leave, or get its end event, while the others are notified. */
 void qn_pull_tell_progress(struct qn_pull_job *j)
 {
     for (struct qn_pull_client *c = j->clients, *next; c; c = next) {

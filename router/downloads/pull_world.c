@@ -1,5 +1,5 @@
-/* Where the files of a download lie, and throwing them away; the steps that take longer have files
- * of their own. See pull_world.h. */
+/* The places of a download's files in the store, and deleting them; the longer steps have files of
+ * their own. See pull_world.h. */
 #include "downloads/pull_world_private.h"
 
 #include "base/log.h"
@@ -50,7 +50,7 @@ static bool in_catalog(const struct qn_snapshot *models, const char *path)
     return false;
 }
 
-/* A model that was imported from the cache has the blob itself: the link leads to it. */
+/* A model that was imported from the cache refers to the blob itself, to which the link leads. */
 static bool is_used(const struct qn_snapshot *models, const char *path)
 {
     if (in_catalog(models, path))

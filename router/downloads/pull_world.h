@@ -1,5 +1,5 @@
-/* What download jobs do outside of the loop, with the real hubs, network and store: which files an
- * order means, fetching them, taking the model into the catalog. */
+/* The steps of download jobs with the real hubs, network and store: resolving an order to files,
+ * fetching them, registering the model in the catalog. */
 #ifndef QN_DOWNLOADS_PULL_WORLD_H
 #define QN_DOWNLOADS_PULL_WORLD_H
 
@@ -21,7 +21,7 @@ struct qn_pull_world {
     const struct qn_web *web;
     const struct qn_hubs *hubs;
     const struct qn_store *store;
-    struct qn_metadata_scan *metadata_scan; /* is told of new models */
+    struct qn_metadata_scan *metadata_scan; /* is notified of new models */
     const char *unpacker;                   /* the program quince-unpack */
 };
 

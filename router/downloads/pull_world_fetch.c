@@ -9,7 +9,7 @@
 
 struct fetching {
     const struct qn_pull_world *w;
-    struct qn_pull_part **parts; /* of the files below */
+    struct qn_pull_part **parts; /* of `files` */
     struct qn_fetch_file *files;
     size_t n;
 };
@@ -44,7 +44,8 @@ static qn_err on_complete(void *ctx, size_t i, struct qn_error *e)
     return err;
 }
 
-/* What needs no network: a file that is here already, or whose bytes are. */
+/* Completes a part without the network: its file, or a blob with its bytes, is in the store
+ * already. */
 static qn_err take_if_here(const struct qn_pull_world *w, struct qn_pull_part *part, bool *here,
                            struct qn_error *e)
 {
@@ -63,7 +64,7 @@ static qn_err take_if_here(const struct qn_pull_world *w, struct qn_pull_part *p
         *here = !err;
     }
     if (*here) {
-        /* The server may have been killed between the rename of a complete file and this. */
+        /* The server may have been killed between the rename of a complete file and this call. */
         qn_fetch_forget(part->file->partial);
         part_done(part, part->file->etag, size);
     }
@@ -71,7 +72,7 @@ static qn_err take_if_here(const struct qn_pull_world *w, struct qn_pull_part *p
     return err;
 }
 
-/* It goes to no other host than the address's own. */
+/* The token is sent to no other host than the URL's own. */
 static const char *token_of(const struct qn_pull_world *w, const struct qn_download_file *file)
 {
     enum qn_hub_kind hub = qn_hub_kind_parse(file->hub);
@@ -80,7 +81,7 @@ static const char *token_of(const struct qn_pull_world *w, const struct qn_downl
                                       : NULL;
 }
 
-/* What it means that a hub refused a file; of a plain address the download has said it. */
+/* Explains a hub's refusal of a file; for a plain URL the download's own error stays. */
 static qn_err explain(const struct qn_pull_world *w, const struct qn_download_file *file,
                       int status, struct qn_error *e)
 {

@@ -1,5 +1,5 @@
-/* The last step of a download: its files are all here and become a model of the catalog; see
- * pull_world.h. */
+/* The last step of a download: all its files are there and are registered as a model of the
+ * catalog; see pull_world.h. */
 #include "downloads/pull_world_private.h"
 
 #include "base/arena.h"
@@ -16,20 +16,20 @@
 
 #include <stdlib.h>
 
-/* A model whose files are all there, on its way into the catalog. */
+/* A registration in progress. */
 struct finishing {
     const struct qn_pull_world *w;
     const struct qn_pull_order *order;
     const struct qn_download_file *files;
     size_t n;
     const atomic_bool *stop;
-    struct qn_arena *arena;      /* of the strings below */
+    struct qn_arena *arena;      /* holds the strings below */
     const char **paths, **roles; /* of the model's files */
     size_t n_paths;
-    const char *archive; /* that they came in, NULL: none */
-    const char **old;    /* files that the model had before: an update leaves them behind */
+    const char *archive; /* the archive that contained them, NULL: none */
+    const char **old;    /* the model's earlier files, which an update makes obsolete */
     size_t n_old;
-    struct qn_snapshot *models; /* since it is known */
+    struct qn_snapshot *models; /* catalog after the registration */
     struct qn_buf preset;       /* "": none */
     struct qn_error error;
     void (*done)(void *arg, const struct qn_error *e);
@@ -44,7 +44,7 @@ static void finishing_free(struct finishing *f)
     free(f);
 }
 
-/* Where one file is, and what the revision that was asked for means from now on. */
+/* Finds the path of one file, and records the commit that the requested revision means now. */
 static qn_err find_file(struct finishing *f, size_t i, const char **out)
 {
     const struct qn_download_file *file = &f->files[i];
@@ -67,7 +67,7 @@ static qn_err find_file(struct finishing *f, size_t i, const char **out)
     return err;
 }
 
-/* Worker. */
+/* Runs on a worker. */
 static void find_files(void *ctx)
 {
     struct finishing *f = ctx;
@@ -90,8 +90,8 @@ static void find_files(void *ctx)
     }
 }
 
-/* Worker. What nothing has any more: files of before, and an archive, since the model has what was
- * in it and an address cannot be asked whether it has changed. */
+/* Runs on a worker. Removes files that no model uses any more: the earlier ones, and an archive,
+ * since the model has its contents and a URL does not tell whether it has changed. */
 static void remove_old(void *ctx)
 {
     struct finishing *f = ctx;
@@ -118,8 +118,9 @@ static void old_removed(void *ctx)
     finishing_free(f);
 }
 
-/* What the name means now, which an order that does not redefine it leaves as it is: the model's
- * checkpoint, "": nothing yet. NULL with an error: it means another model since the order came. */
+/* The current meaning of the name, which an order that does not redefine it keeps: the model's
+ * checkpoint, "": nothing yet. NULL with an error: the name has become another model since the
+ * order. */
 static const char *meaning_of(struct finishing *f)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);
@@ -135,7 +136,7 @@ static const char *meaning_of(struct finishing *f)
     return was;
 }
 
-/* Of the files that the model had before only those that quince keeps, and an archive. */
+/* Notes the model's earlier files, only if quince keeps them, and an archive. */
 static void note_old(struct finishing *f)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);
@@ -163,7 +164,7 @@ static void taken_in(void *ctx, const struct qn_error *e)
     finishing_free(f);
 }
 
-/* The place of a role among the model's files; n_paths: there is none. */
+/* The index of a role among the model's files; n_paths: none. */
 static size_t place_of(const struct finishing *f, const char *role)
 {
     size_t i = 0;
@@ -172,7 +173,7 @@ static size_t place_of(const struct finishing *f, const char *role)
     return i;
 }
 
-/* The sum of the file to load, where the hub has said it and it is the whole of the model. */
+/* The hub's checksum of the main file, if known and if that file is the whole model. */
 static const char *digest_of(const struct finishing *f, size_t at)
 {
     bool whole = !f->archive && place_of(f, "shard") == f->n_paths;

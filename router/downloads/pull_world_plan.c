@@ -1,4 +1,4 @@
-/* The step of a download that asks hubs which files an order means; see pull_world.h. */
+/* The step of a download that queries hubs for the files of an order; see pull_world.h. */
 #include "downloads/pull_world_private.h"
 
 #include "base/arena.h"
@@ -14,11 +14,11 @@
 
 enum { LABELS_MAX = 16 * 1024 };
 
-/* A plan on its way. */
+/* A plan in progress. */
 struct planning {
     const struct qn_pull_world *w;
     struct qn_pull_plan *plan;
-    const char *recipe; /* what the files need; static */
+    const char *recipe; /* required by the files; static */
     bool vision, embeddings, reranking;
 };
 
@@ -74,7 +74,7 @@ static void note_kind(struct planning *p, const struct qn_repo *repo)
     qn_variants_free(v);
 }
 
-/* What the hub says, or, for an order that may not ask, what the cache knows. */
+/* Gets the file list from the hub, or, for a local order, from the cache. */
 static qn_err look_up(struct planning *p, const struct qn_web *web, const struct qn_ref *ref,
                       struct qn_repo **repo, struct qn_error *e)
 {
@@ -89,7 +89,7 @@ static qn_err look_up(struct planning *p, const struct qn_web *web, const struct
                          qn_store_root(p->w->store, ref->hub));
 }
 
-/* The file, when what is asked for is an archive; its model is found when it has been unpacked. */
+/* The file, if the order is for an archive; its model is determined after unpacking. */
 static const struct qn_repo_file *archive_of(const struct qn_repo *repo, const char *variant)
 {
     for (size_t i = 0; i < repo->n; i++)
@@ -145,7 +145,7 @@ static qn_err add_checkpoint(struct planning *p, const struct qn_web *web,
         note_kind(p, repo);
     for (size_t i = 0; !err && i < choice->n; i++) {
         const char *role = choice->files[i].role;
-        /* Of further checkpoints the file that was asked for has the role it was asked for in. */
+        /* For a checkpoint other than main, the file itself has the role of that checkpoint. */
         if (!main && qn_str_eq(role, "main"))
             role = c->role;
         p->vision = p->vision || qn_str_eq(role, "mmproj");
@@ -156,7 +156,7 @@ static qn_err add_checkpoint(struct planning *p, const struct qn_web *web,
     return err;
 }
 
-/* The labels that were given, and those that follow from the files. */
+/* Adds the labels that follow from the files to the requested ones. */
 static void add_labels(struct planning *p)
 {
     const struct {
@@ -189,7 +189,7 @@ static void add_labels(struct planning *p)
     qn_json_free(doc);
 }
 
-/* Before gigabytes come: can what they are be run? */
+/* Checks before gigabytes are downloaded whether the model can be run. */
 static qn_err check_recipe(struct planning *p, struct qn_error *e)
 {
     struct qn_pull_order *o = &p->plan->order;

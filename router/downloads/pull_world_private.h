@@ -1,4 +1,4 @@
-/* What the files that make up pull_world.h share. Nobody else includes this. */
+/* Shared by the files that implement pull_world.h. No other file includes this. */
 #ifndef QN_DOWNLOADS_PULL_WORLD_PRIVATE_H
 #define QN_DOWNLOADS_PULL_WORLD_PRIVATE_H
 
@@ -10,10 +10,10 @@ enum { QN_PULL_PLAN_BYTES_MAX = 64 * 1024 * 1024 };
 
 /* ---- pull_world.c ---- */
 
-/* Where a file lies in the store. QN_EFORMAT: the catalog's row of it is damaged. */
+/* The place of a file in the store. QN_EFORMAT: the catalog's row of it is damaged. */
 qn_err qn_pull_spot(const struct qn_download_file *f, struct qn_store_spot *out,
                     struct qn_error *e);
-/* A file of this machine that has only to be made known. */
+/* True for a file of this machine that only has to be registered. */
 bool qn_pull_is_local(const struct qn_download_file *f);
 
 /* ---- the steps: see struct qn_pull_steps; ctx is a struct qn_pull_world ---- */

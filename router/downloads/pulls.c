@@ -1,8 +1,9 @@
-/* See pulls.h. What a job's state is and what follows from an event is pull_state.c's; this file
- * carries the effects out and has the list of jobs.
+/* See pulls.h. pull_state.c has the states and what follows from an event; this file carries the
+ * effects out and owns the list of jobs.
  *
- * A file that several jobs need has one blob, known by the path it grows in. The run that fetches
- * it owns it meanwhile; other jobs wait, see its figures, and find it complete afterwards. */
+ * A file that several jobs need has one blob, identified by the path of its partial file. The run
+ * that fetches it owns it meanwhile; other jobs wait, show its progress, and find it complete
+ * afterwards. */
 #include "downloads/pulls.h"
 
 #include "base/arena.h"
@@ -50,7 +51,7 @@ struct qn_pull_job *qn_pull_find(const struct qn_pulls *p, const char *id)
     return j;
 }
 
-/* What those who wait are told. */
+/* Reports the job's end to its clients. */
 static void tell_over(struct qn_pull_job *j)
 {
     struct qn_error e = {0};
@@ -99,11 +100,11 @@ void qn_pull_carry_out(struct qn_pull_job *j, unsigned fx)
     qn_pull_schedule_soon(p);
 }
 
-/* The job may be gone when it returns. */
+/* The job may have been freed when this returns. */
 void qn_pull_handle(struct qn_pull_job *j, enum qn_pull_event ev)
 {
     enum qn_pull_state before = j->m.state;
-    /* A resolution that has not begun has nobody to stop: what was to follow follows at once. */
+    /* A resolution that has not begun cannot be stopped: its end follows at once. */
     bool idle = j->wants_resolve;
     unsigned fx = qn_pull_step(&j->m, ev);
     if (j->m.state != before) {
@@ -121,7 +122,7 @@ void qn_pull_handle(struct qn_pull_job *j, enum qn_pull_event ev)
         qn_pull_handle(j, QN_PULL_STOPPED);
 }
 
-/* ---- figures ---- */
+/* ---- progress ---- */
 
 static void tick(void *ctx)
 {
@@ -147,7 +148,7 @@ void qn_pull_tick_on(struct qn_pulls *p)
         p->tick_timer = qn_timer_start(p->config.loop, QN_PULL_TICK_MS, QN_PULL_TICK_MS, tick, p);
 }
 
-/* ---- the beginning and the end ---- */
+/* ---- start and end ---- */
 
 struct qn_pull_job *qn_pull_job_new(struct qn_pulls *p, const char *id, struct qn_pull_plan *plan)
 {
@@ -207,7 +208,7 @@ void qn_pulls_free(struct qn_pulls *p)
         return;
     while (p->jobs) {
         struct qn_pull_job *j = p->jobs;
-        if (j->run) /* a step that nobody has told the end of */
+        if (j->run) /* a step whose end was not delivered */
             qn_pull_run_free(j->run);
         unlink_job(j);
         job_free(j);

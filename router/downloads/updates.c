@@ -12,7 +12,7 @@ struct finding {
 };
 
 struct qn_updates {
-    struct finding *newer; /* models that have newer files; others are not kept */
+    struct finding *newer; /* only models that have newer files */
 };
 
 struct qn_updates *qn_updates_new(void)

@@ -1,5 +1,6 @@
-/* Which models have newer files at their hub, as far as somebody has asked: known until the server
- * stops, and only while the model is still the one that was looked at. Loop thread only. */
+/* Models with newer files at their hub, as far as a client has asked for a check: kept until the
+ * server stops, and valid only while the model is still at the commit that was checked. Loop thread
+ * only. */
 #ifndef QN_DOWNLOADS_UPDATES_H
 #define QN_DOWNLOADS_UPDATES_H
 
@@ -12,7 +13,7 @@ struct qn_updates;
 struct qn_updates *qn_updates_new(void);
 void qn_updates_free(struct qn_updates *u); /* NULL allowed */
 
-/* What has been found out about a model that was at this commit. */
+/* Records the result of a check for a model at this commit. */
 void qn_updates_set(struct qn_updates *u, const char *name, const char *commit, bool newer);
 
 bool qn_updates_has(const struct qn_updates *u, const struct qn_model_row *row);
