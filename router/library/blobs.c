@@ -1,6 +1,6 @@
-/* See blobs.h. A file first has a name that says it has not been checked; what a crash leaves under
- * such a name, or under that of a body on its way (io/body.c), is removed when the next server
- * starts. */
+/* See blobs.h. An uploaded file has a name that marks it as unchecked until it is verified; files
+ * that a crash leaves under such a name, or under that of an incomplete body (io/body.c), are
+ * removed when the server starts next. */
 #include "library/blobs.h"
 
 #include "base/buf.h"
@@ -31,9 +31,9 @@ struct qn_blobs {
     char *dir;
     bool made;
     atomic_bool stop;
-    struct qn_catalog *catalog; /* NULL: not watched yet */
+    struct qn_catalog *catalog; /* NULL: the clean-up has not been started */
     struct qn_timer *timer;
-    struct sweep *sweep; /* the one that runs; NULL: none */
+    struct sweep *sweep; /* the running one; NULL: none */
     struct qn_blob_shares shares;
 };
 
@@ -41,7 +41,7 @@ struct put {
     struct qn_blobs *blobs;
     char *from, *to;
     char wanted[QN_SHA256_HEX + 1];
-    struct qn_blob_share *share; /* NULL: it is not counted */
+    struct qn_blob_share *share; /* NULL: not counted */
     struct qn_error error;
     qn_blob_done done;
     void *ctx;
@@ -98,7 +98,7 @@ const char *qn_blobs_dir(struct qn_blobs *b)
     return b->dir;
 }
 
-/* The digits of a digest as clients write it, or NULL. */
+/* The digits of a digest in a client's notation, or NULL. */
 static const char *digits_of(const char *digest)
 {
     const char *p = digest + QN_BLOB_PREFIX;
@@ -107,7 +107,7 @@ static const char *digits_of(const char *digest)
     return strspn(p, "0123456789abcdef") == QN_SHA256_HEX && strlen(p) == QN_SHA256_HEX ? p : NULL;
 }
 
-/* A new name that nothing has, malloc'ed; what a crash leaves under it goes at the next start. */
+/* A new unused name, malloc'ed; a file left under it by a crash is removed at the next start. */
 static char *unchecked_path(const struct qn_blobs *b)
 {
     char name[sizeof unchecked + RANDOM_DIGITS], digits[RANDOM_DIGITS + 1];
@@ -116,17 +116,17 @@ static char *unchecked_path(const struct qn_blobs *b)
     return qn_path_join(b->dir, name);
 }
 
-/* ---- blobs that no model has ---- */
+/* ---- blobs without a model ---- */
 
-/* One look at the folder: a worker lists what is old, the loop takes away the name of what no model
- * has, a worker frees the space, which takes a while for large files. */
+/* One clean-up: a worker lists the old files, the loop renames those that no model has, a worker
+ * deletes them, which takes a while for large files. */
 struct sweep {
     struct qn_blobs *blobs;
     char *paths[SWEEP_MAX];
     size_t n;
 };
 
-/* False also for what is none of ours. */
+/* False also for a file that is not regular or does not exist. */
 static bool is_old(const char *path)
 {
     struct stat st;
@@ -142,7 +142,7 @@ static void sweep_free(struct sweep *s)
     free(s);
 }
 
-/* Worker. */
+/* Runs on a worker. */
 static void list_old(void *ctx)
 {
     struct sweep *s = ctx;
@@ -158,7 +158,7 @@ static void list_old(void *ctx)
         closedir(d);
 }
 
-/* Worker. */
+/* Runs on a worker. */
 static void remove_swept(void *ctx)
 {
     struct sweep *s = ctx;
@@ -174,7 +174,8 @@ static void removed(void *ctx)
     sweep_free(s);
 }
 
-/* Loop: nobody can begin to use a file between the look and the renaming. */
+/* Runs on the loop, so that no request can begin to use a file between the check and the
+ * renaming. */
 static void listed(void *ctx)
 {
     struct sweep *s = ctx;
@@ -218,7 +219,8 @@ void qn_blobs_watch(struct qn_blobs *b, struct qn_catalog *catalog)
     sweep(b);
 }
 
-/* Only of files that no model has: what is known of a model's file depends on its times. */
+/* Restarts only the time of files without a model: the metadata of a model's file depends on its
+ * times. */
 bool qn_blob_ask(const struct qn_blobs *b, const char *path)
 {
     static const struct timespec now_and_then[2] = {{.tv_nsec = UTIME_NOW},
@@ -226,7 +228,8 @@ bool qn_blob_ask(const struct qn_blobs *b, const char *path)
     struct qn_snapshot *snap = qn_catalog_snapshot(b->catalog);
     bool there = qn_file_exists(path);
     if (there && !qn_file_is_used(snap, path))
-        (void)utimensat(AT_FDCWD, path, now_and_then, AT_SYMLINK_NOFOLLOW); /* sooner gone */
+        /* on failure it is removed sooner */
+        (void)utimensat(AT_FDCWD, path, now_and_then, AT_SYMLINK_NOFOLLOW);
     qn_snapshot_unref(snap);
     return there;
 }
@@ -242,7 +245,7 @@ int64_t qn_blobs_left(struct qn_blobs *b, const char *owner, int64_t max, int64_
     return qn_blob_shares_left(&b->shares, owner, max);
 }
 
-/* ---- blobs that come ---- */
+/* ---- uploads ---- */
 
 char *qn_blob_path(const struct qn_blobs *b, const char *digest)
 {
@@ -254,7 +257,7 @@ char *qn_blob_path(const struct qn_blobs *b, const char *digest)
     return qn_path_join(b->dir, name);
 }
 
-/* Worker: the sum is right, the bytes are on the disk, the file gets its name. */
+/* Runs on a worker: verifies the checksum, flushes the file to the disk and gives it its name. */
 static void check(void *ctx)
 {
     struct put *p = ctx;
@@ -310,12 +313,12 @@ void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, cons
         (void)qn_http_body(h, &bytes);
         p->share = qn_blob_share_add(&b->shares, owner, p->to, (int64_t)bytes);
         p->from = unchecked_path(b);
-        (void)qn_http_body_keep(h, p->from, &p->error); /* the worker sees it */
+        (void)qn_http_body_keep(h, p->from, &p->error); /* the worker reports the error */
     }
     qn_loop_work(b->loop, check, checked, p);
 }
 
-/* Rows name files by paths without links. */
+/* Rows have paths without symbolic links. */
 static bool is_blob(const struct qn_blobs *b, const char *path)
 {
     char *dir = realpath(b->dir, NULL);

@@ -1,5 +1,5 @@
-/* See custody.h. A deletion goes through the loop, the catalog and a worker: unload, forget, remove
- * the row, then free what no row has any more. */
+/* See custody.h. A deletion alternates between the loop, the catalog and a worker: cancel the
+ * download, unload, remove the row, then delete the files that no other row has. */
 #include "library/custody.h"
 
 #include "base/arena.h"
@@ -24,12 +24,12 @@ enum { FILES_TEXT_MAX = 64 * 1024 * 1024, REPORT_MAX = 16 * 1024 * 1024, NOTE_MA
 
 struct leaving {
     const struct qn_custody *with;
-    struct qn_arena *arena; /* of the strings below */
+    struct qn_arena *arena; /* holds the strings below */
     const char *name, *keeper;
     const char **files;
     int64_t *sizes;
     size_t n_files;
-    struct qn_snapshot *left; /* the models that stay */
+    struct qn_snapshot *left; /* the remaining models */
     struct qn_custody_result result;
     char note[NOTE_MAX];
     struct qn_error error;
@@ -56,7 +56,7 @@ static void finish(struct leaving *l)
     free(l);
 }
 
-/* Worker. What no other model has. */
+/* Runs on a worker. Deletes the files that no other model has. */
 static void free_files(void *ctx)
 {
     struct leaving *l = ctx;
@@ -77,7 +77,7 @@ static void freed(void *ctx)
     finish(ctx);
 }
 
-/* The row is gone: what it alone had may go. */
+/* The row has been removed: the files that only it had may be deleted. */
 static void on_removed(void *ctx, const struct qn_error *e)
 {
     struct leaving *l = ctx;
@@ -91,10 +91,10 @@ static void on_removed(void *ctx, const struct qn_error *e)
     qn_metadata_scan_again(l->with->models->metadata_scan);
     l->left = qn_catalog_snapshot(l->with->models->catalog);
     bool ours = qn_str_eq(l->keeper, QN_KEEPER_QUINCE);
-    size_t n = 0; /* of those that are no client's and no remote model's */
+    size_t n = 0; /* files that are neither blobs nor definitions of remote models */
     for (size_t i = 0; i < l->n_files; i++) {
         bool there = qn_file_exists(l->files[i]);
-        qn_blob_release(l->with->blobs, l->left, l->files[i]); /* if a client sent it */
+        qn_blob_release(l->with->blobs, l->left, l->files[i]); /* only if a client uploaded it */
         qn_remote_release(qn_inventory_config(l->with->models->inventory)->data_dir, l->left,
                           l->files[i]);
         if (there && !qn_file_exists(l->files[i])) {
@@ -123,7 +123,7 @@ static void on_unloaded(void *ctx)
     qn_catalog_remove(l->with->models->catalog, l->name, on_removed, l);
 }
 
-/* Files of other programs stay, and the answer says so. */
+/* Files of other programs are kept, and the response says so. */
 static void note_keeper(struct leaving *l)
 {
     if (!l->n_files || qn_str_eq(l->keeper, QN_KEEPER_QUINCE) ||
@@ -155,7 +155,7 @@ static qn_err fail_finishing(const char *name, struct qn_error *e)
                          name);
 }
 
-/* A model that is not here yet: its download is what goes. */
+/* Deletes a model that is not downloaded yet: cancels its download. */
 static qn_err delete_download(const struct qn_custody *with, const char *name, qn_custody_done done,
                               void *ctx, struct qn_error *e)
 {
@@ -198,7 +198,8 @@ qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_cus
         l->files[l->n_files++] = qn_arena_strdup(l->arena, row->files[i]);
     }
     note_keeper(l);
-    /* Another model may compute for this one; and one that is not loaded is out already. */
+    /* Another model's process may compute for this one; and a model that is not loaded counts as
+     * unloaded. */
     if (qn_inventory_computes(snap, row) != row ||
         qn_inventory_unload(with->models->inventory, l->name, on_unloaded, l, NULL))
         on_unloaded(l);
@@ -206,12 +207,12 @@ qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_cus
     return QN_OK;
 }
 
-/* ---- cleaning up ---- */
+/* ---- clean-up ---- */
 
 struct cleaning {
     struct qn_store *store;
     struct qn_snapshot *models;
-    struct qn_used_files *used; /* of these */
+    struct qn_used_files *used; /* by the models */
     bool dry;
     char *const *wanted;
     size_t n_wanted;
@@ -255,7 +256,7 @@ static void on_waste(void *ctx, enum qn_store_waste what, const char *path, int6
     qn_jw_obj_end(&c->w);
 }
 
-/* Worker. */
+/* Runs on a worker. */
 static void clean(void *ctx)
 {
     struct cleaning *c = ctx;

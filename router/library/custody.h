@@ -1,5 +1,4 @@
-/* What becomes of a model's files when the model is deleted, and what nothing needs any more. Loop
- * thread. */
+/* Deletion of models with their files, and clean-up of files that nothing needs. Loop thread. */
 #ifndef QN_LIBRARY_CUSTODY_H
 #define QN_LIBRARY_CUSTODY_H
 
@@ -7,7 +6,7 @@
 #include "base/error.h"
 #include "registry/store.h"
 
-/* What it works with; outlives the loop. */
+/* Its environment; outlives the loop. */
 struct qn_custody {
     const struct qn_serving *serving;
     const struct qn_models *models;
@@ -19,23 +18,23 @@ struct qn_custody {
 struct qn_custody_result {
     const char *model;
     struct qn_store_freed freed;
-    const char *note; /* a sentence about files that stay, or NULL */
+    const char *note; /* a sentence about files that are kept, or NULL */
 };
 
 /* Called once, not from within; e is NULL on success. */
 typedef void (*qn_custody_done)(void *ctx, const struct qn_custody_result *result,
                                 const struct qn_error *e);
 
-/* Unloads the model (running answers finish), takes it off the list and frees those of its files
- * that quince fetched and no other model has. Files of other programs stay where they are, and are
- * not listed again when they are found there. The name as it is written, but for ":latest".
- * QN_ENOTFOUND; QN_EINVAL: it ships with quince. done is not called after an error. It cannot be
- * called off: an asker that is gone must ignore the answer. */
+/* Unloads the model (running requests finish), removes it from the catalog and deletes those of its
+ * files that quince downloaded and no other model uses. Files of other programs are kept, and are
+ * not listed again when discovery finds them. name: exact, except for ":latest". QN_ENOTFOUND;
+ * QN_EINVAL: it ships with quince. done is not called after an error. Cannot be cancelled: a caller
+ * whose client has gone must ignore the result. */
 qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_custody_done done,
                          void *ctx, struct qn_error *e);
 
-/* Writes {"files":[{"path","size_bytes","kind"}],"freed_bytes"} of what a clean-up removed, or
- * would remove. wanted: the sorted paths of partials that downloads still need; lent until done is
+/* Writes {"files":[{"path","size_bytes","kind"}],"freed_bytes"}: what a clean-up removed, or would
+ * remove. wanted: the sorted paths of partial files that downloads still need; lent until done is
  * called. */
 typedef void (*qn_custody_cleaned)(void *ctx, struct qn_buf *report, const struct qn_error *e);
 void qn_custody_clean(const struct qn_custody *with, bool dry, char *const *wanted, size_t n_wanted,

@@ -1,5 +1,5 @@
-/* See discovery.h. A pass: a worker finds, the loop compares with the catalog, and what is new goes
- * through the registration one after another. */
+/* See discovery.h. One pass: a worker searches, the loop compares the result with the catalog, and
+ * new models go through the registration one after another. */
 #include "library/discovery.h"
 
 #include "base/arena.h"
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NAME_TRIES = 1000, SLICE = 256 /* models between turns */ };
+enum { NAME_TRIES = 1000, SLICE = 256 /* models per turn of the loop */ };
 
 struct waiter {
     struct waiter *next;
@@ -33,19 +33,20 @@ struct qn_discovery {
     struct qn_discovery_config config;
     atomic_bool stop;
     bool running, again;
-    struct waiter *waiting, *next_waiting; /* for this pass; for the next one */
-    /* of this pass: */
-    struct qn_arena *arena; /* the paths below, and presets */
-    const char **paths;     /* main files of models that are not found ones */
+    /* callers that wait for this pass, and for the next one */
+    struct waiter *waiting, *next_waiting;
+    /* state of this pass: */
+    struct qn_arena *arena; /* holds the paths below, and presets */
+    const char **paths;     /* main files of models in the catalog that were not discovered */
     size_t n_paths;
     struct qn_found *found;
-    const char **mains;               /* main files of these, sorted */
-    struct qn_snapshot *before;       /* the catalog when the first of them is looked at */
-    const struct qn_model_row **rows; /* its found models by their main files */
+    const char **mains;               /* main files of `found`, sorted */
+    struct qn_snapshot *before;       /* the catalog when the first of `found` is compared */
+    const struct qn_model_row **rows; /* its discovered models, sorted by main file */
     size_t n_rows;
     struct qn_error error;
-    size_t leaving; /* rows that are on their way out */
-    size_t at;      /* the model that is taken in */
+    size_t leaving; /* rows whose removal is in progress */
+    size_t at;      /* index of the model being registered */
     size_t taken;
 };
 
@@ -57,7 +58,7 @@ static bool is_found_row(const struct qn_model_row *row)
     return qn_str_starts(row->name, QN_EXTRA_PREFIX) && !*row->base;
 }
 
-/* Worker. What is known by another name is not found once more. */
+/* Runs on a worker. Drops models that the catalog has under another name. */
 static void drop_known(struct qn_discovery *d)
 {
     struct qn_inodes known = {0};
@@ -76,8 +77,8 @@ static void drop_known(struct qn_discovery *d)
     qn_inodes_deinit(&known);
 }
 
-/* Worker. Keeps the system message and those parameters that a request may have: others would fail
- * every request to the model. NULL: not JSON. */
+/* Runs on a worker. Keeps the system message and the valid parameters: invalid ones would make
+ * every request to the model fail. NULL: not JSON. */
 static const char *good_preset(struct qn_arena *arena, const char *preset)
 {
     struct qn_json *doc;
@@ -137,13 +138,13 @@ static void one_less(struct qn_discovery *d)
         next(d);
 }
 
-/* A row on its way out. */
+/* A row that is being removed. */
 struct drop {
     struct qn_discovery *d;
     char *name;
 };
 
-/* A row that somebody else has removed meanwhile is gone as well. */
+/* A row that was removed by another request meanwhile counts as removed as well. */
 static void on_dropped(void *ctx, const struct qn_error *e)
 {
     struct drop *drop = ctx;
@@ -156,9 +157,9 @@ static void on_dropped(void *ctx, const struct qn_error *e)
     one_less(d);
 }
 
-/* Loop. Rows whose files are gone, or are known by another name now, leave. Those that the search
- * has not come to (a disk that is not mounted, a folder with more than it looks at) stay, and with
- * them what was saved for them. */
+/* Runs on the loop. Removes rows whose files are gone, or are in the catalog under another name.
+ * Rows in places that the search did not reach (a disk that is not mounted, a folder beyond the
+ * search limits) are kept, with their saved options. */
 static void drop_gone(struct qn_discovery *d)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(d->config.models->catalog);
@@ -225,7 +226,7 @@ static int by_main_file(const void *a, const void *b)
     return strcmp((*one)->files[0], (*two)->files[0]);
 }
 
-/* What the catalog has before anything is taken in: only what is looked at changes its own row. */
+/* Indexes the catalog before models are registered: comparing a model changes only its own row. */
 static void note_rows(struct qn_discovery *d)
 {
     d->before = qn_catalog_snapshot(d->config.models->catalog);
@@ -244,7 +245,7 @@ static int to_main_file(const void *path, const void *row)
     return strcmp(path, (*(const struct qn_model_row *const *)row)->files[0]);
 }
 
-/* The row that has these files already, or NULL. */
+/* The row that has this main file already, or NULL. */
 static const struct qn_model_row *row_of(const struct qn_discovery *d,
                                          const struct qn_found_model *m)
 {
@@ -261,7 +262,7 @@ static bool is_as_it_was(const struct qn_model_row *row, const struct qn_found_m
     return same && row->modified_s == m->modified_s;
 }
 
-/* The best name that nobody has. */
+/* Chooses the first of the model's names that is free. */
 static bool choose_name(const struct qn_snapshot *snap, const struct qn_found_model *m,
                         char out[static QN_MODEL_NAME_MAX + 1])
 {
@@ -326,7 +327,7 @@ static void next_turn(void *ctx)
     next(ctx);
 }
 
-/* Takes in the next model that is new or has changed. */
+/* Registers the next model that is new or has changed. */
 static void next(struct qn_discovery *d)
 {
     size_t until = d->at + SLICE;
@@ -335,7 +336,7 @@ static void next(struct qn_discovery *d)
     for (; !d->config.serving->closed && !atomic_load(&d->stop) && d->at < d->found->n; d->at++) {
         const struct qn_found_model *m = &d->found->v[d->at];
         char name[QN_MODEL_NAME_MAX + 1];
-        if (d->at == until) { /* others want their turn */
+        if (d->at == until) { /* lets other work of the loop run */
             qn_loop_post(d->config.serving->loop, next_turn, d);
             return;
         }
@@ -362,7 +363,7 @@ static void scanned(void *ctx)
         end_pass(d);
         return;
     }
-    d->leaving = 1; /* this function itself */
+    d->leaving = 1; /* counts for this function itself */
     drop_gone(d);
     one_less(d);
 }

@@ -1,6 +1,6 @@
-/* Keeps the models that lie on this disk already in the catalog, as "extra.NAME": looks for them on
- * a worker at start and when asked, takes in what is new or has changed, and takes off the list
- * what is gone. Loop thread. */
+/* Discovery keeps the models that exist on this disk already in the catalog, as "extra.NAME": it
+ * searches on a worker at start and on request, registers new and changed models, and removes those
+ * whose files are gone. Loop thread. */
 #ifndef QN_LIBRARY_DISCOVERY_H
 #define QN_LIBRARY_DISCOVERY_H
 
@@ -18,19 +18,20 @@ struct qn_discovery_config {
     struct qn_store *store;
     const char *const *env; /* of the program; outlives the loop */
     const char *folders;    /* the setting extra-models-dir, MAY be NULL; outlives the loop */
-    bool programs;          /* look into other programs' folders, too */
+    bool programs;          /* also search other programs' folders */
 };
 
-/* Begins at once. */
+/* Starts the first search. */
 struct qn_discovery *qn_discovery_new(const struct qn_discovery_config *config);
 
-/* Called once when everything that was there at the call has been looked at; not from within. */
+/* Called once when a search that began after the call has ended; not from within. */
 typedef void (*qn_discovery_done)(void *ctx, size_t found);
-void qn_discovery_again(struct qn_discovery *d, qn_discovery_done done, void *ctx); /* done MAY be
-                                                                                       NULL */
+void qn_discovery_again(struct qn_discovery *d, qn_discovery_done done,
+                        void *ctx); /* Done MAY be NULL. */
 
-/* Gives up what runs; before the loop is freed. */
+/* Cancels the running search; call before the loop is freed. */
 void qn_discovery_stop(struct qn_discovery *d);
-void qn_discovery_free(struct qn_discovery *d); /* after the loop; NULL allowed */
+void qn_discovery_free(
+    struct qn_discovery *d); /* Call after the loop has been freed; NULL allowed. */
 
 #endif

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 struct qn_inquiry {
-    struct qn_fair_item item; /* while it waits; the first member */
+    struct qn_fair_item item; /* while queued; the first member */
     struct qn_inquiries *owner;
-    struct qn_inquiry *next; /* among those that run */
+    struct qn_inquiry *next; /* in the list of running queries */
     qn_err (*ask)(void *ctx, const struct qn_web *web, struct qn_error *e);
     void (*done)(void *ctx, const struct qn_error *e);
     void *ctx;
@@ -41,7 +41,7 @@ struct qn_inquiries *qn_inquiries_new(struct qn_loop *l, const struct qn_web *we
 
 static void finished(void *ctx);
 
-/* Worker. One that nobody waits for any more is not begun. */
+/* Runs on a worker. A cancelled query is not begun. */
 static void work(void *ctx)
 {
     struct qn_inquiry *x = ctx;
@@ -82,8 +82,8 @@ static qn_err refuse_full(struct qn_error *e)
                    QN_INQUIRIES_WAITING_MAX);
 }
 
-/* The newest question of the owner with the most gives its place up, if the owner of the new one
- * still has fewer afterwards. */
+/* Refuses the newest query of the owner with the most, if the new query's owner still has fewer
+ * than that owner afterwards. */
 static bool displace(struct qn_inquiries *q, const char *owner)
 {
     struct qn_tally held;
@@ -151,7 +151,7 @@ void qn_inquiries_stop(struct qn_inquiries *q)
     }
 }
 
-/* The loop has run the done of every question that was begun. */
+/* The loop has called done for every query that was begun. */
 void qn_inquiries_free(struct qn_inquiries *q)
 {
     free(q);

@@ -21,7 +21,7 @@ static bool lies_in(const char *real, const char *folder)
     return inside;
 }
 
-/* folders: with : between, or NULL. */
+/* folders: separated by colons, or NULL. */
 static bool lies_in_one(const char *real, const char *folders)
 {
     bool inside = false;
@@ -43,7 +43,7 @@ static bool bits_allow(const struct stat *st, uid_t uid, mode_t owner, mode_t ot
 bool qn_readable_by(const char *path, uid_t uid)
 {
     struct stat st;
-    char *real = realpath(path, NULL); /* links lead where they lead */
+    char *real = realpath(path, NULL); /* resolves symbolic links */
     bool may = real && stat(real, &st) == 0 && bits_allow(&st, uid, S_IRUSR, S_IROTH);
     while (may && real[1]) {
         char *slash = strrchr(real, '/');
@@ -54,7 +54,7 @@ bool qn_readable_by(const char *path, uid_t uid)
     return may;
 }
 
-/* What another user of this machine could not read is not there. */
+/* A file that another user of this machine could not read is treated as missing. */
 static bool may_read(struct qn_http *h, const char *path)
 {
     struct qn_http_ends ends;
@@ -113,7 +113,7 @@ bool qn_may_save_options(const struct qn_open_rule *rule, struct qn_http *h,
     return false;
 }
 
-/* Of a file that the client may open. */
+/* For a file that the client may open. */
 static bool is_there(struct qn_http *h, const char *path)
 {
     struct qn_error e = {0};

@@ -15,12 +15,12 @@ struct qn_preload {
     const struct qn_serving *serving;
     struct qn_inventory *inventory;
     struct qn_discovery *discovery;
-    char *names, *rest;    /* cut into words as they are reached */
-    struct qn_buf unknown; /* with commas between */
+    char *names, *rest;    /* split into words as they are reached */
+    struct qn_buf unknown; /* comma-separated */
     bool searched;
-    char *name; /* that is being loaded; in names */
+    char *name; /* of the model being loaded; points into names */
     struct qn_lease *lease;
-    struct qn_timer *next; /* the first one waits for the loop, like every other */
+    struct qn_timer *next; /* the first load, too, waits for the loop */
 };
 
 static void load_next(void *ctx);

@@ -1,6 +1,6 @@
 /* Loads the models of the setting `preload` one after the other when the server has started; those
- * that are not known yet when this disk has been searched. One that cannot be loaded, or only in
- * another's place, is a line of the log. Loop thread only. */
+ * that are unknown yet, after this disk has been searched. A model that cannot be loaded, or only
+ * by evicting another, gives a line in the log. Loop thread only. */
 #ifndef QN_LIBRARY_PRELOAD_H
 #define QN_LIBRARY_PRELOAD_H
 
@@ -10,11 +10,11 @@ struct qn_discovery;
 
 struct qn_preload;
 
-/* names: with commas between; copied. NULL: there are none. The others outlive it. */
+/* names: comma-separated; copied. NULL: none. The other arguments outlive it. */
 struct qn_preload *qn_preload_start(const struct qn_serving *serving,
                                     struct qn_inventory *inventory, struct qn_discovery *discovery,
                                     const char *names);
-void qn_preload_stop(struct qn_preload *p); /* what is being loaded goes on; NULL allowed */
-void qn_preload_free(struct qn_preload *p); /* after the loop; NULL allowed */
+void qn_preload_stop(struct qn_preload *p); /* a running load goes on; NULL allowed */
+void qn_preload_free(struct qn_preload *p); /* call after the loop has been freed; NULL allowed */
 
 #endif

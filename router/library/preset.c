@@ -37,7 +37,8 @@ static struct qn_message system_message(const char *text, struct qn_arena *arena
     return (struct qn_message){.role = QN_ROLE_SYSTEM, .parts = {part, 1}};
 }
 
-/* The request's own system message, else the preset's; the preset's conversation; the request's. */
+/* The order of messages: the request's system message, else the preset's; the preset's
+ * conversation; the rest of the request's. */
 static qn_err join(const char *system, const struct qn_jref *before, struct qn_arena *arena,
                    struct qn_job *job, struct qn_error *e)
 {
