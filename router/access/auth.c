@@ -14,8 +14,8 @@
 
 enum { NAME_MAX_BYTES = 255 };
 
-/* Cuts "name", "name:port", "[v6]" or "[v6]:port" down to the name without brackets. False when it
- * is none of them. */
+/* Reduces "name", "name:port", "[v6]" or "[v6]:port" to the name without brackets. False: it has
+ * none of these forms. */
 static bool bare_name(const char *authority, char out[static NAME_MAX_BYTES + 1])
 {
     const char *end, *port;
@@ -78,12 +78,12 @@ bool qn_auth_host_ok(const struct qn_auth *a, const char *host)
         return false;
     if (qn_auth_is_loopback(name) || qn_str_ieq(name, a->host) || listed(a->allow_hosts, name))
         return true;
-    /* Nobody can make an address point elsewhere. */
+    /* A numeric address cannot be redirected by DNS rebinding. */
     return a->open_to_others &&
            (inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1);
 }
 
-/* Origins of programs on this machine that show pages: no web site can have one. */
+/* Origins of local programs that display pages: no web site can have one. */
 static const char *const program_origins[] = {
     "app://",
     "tauri://",
@@ -91,8 +91,7 @@ static const char *const program_origins[] = {
     "vscode-file://",
 };
 
-/* The authority of an http(s) origin, and the port that goes without saying; NULL: another scheme.
- */
+/* The authority of an http(s) origin, and the scheme's default port; NULL: another scheme. */
 static const char *web_origin(const char *origin, const char **port)
 {
     *port = strncasecmp(origin, "https://", 8) ? ":80" : ":443";
@@ -101,7 +100,8 @@ static const char *web_origin(const char *origin, const char **port)
     return strncasecmp(origin, "https://", 8) ? NULL : origin + 8;
 }
 
-/* True when the page came from the place that it asks. A proxy may have taken https off. */
+/* True when the page was served by the host that it sends the request to. The scheme is not
+ * compared, since a proxy may terminate https. */
 static bool own_page(const char *origin, const char *host)
 {
     const char *port, *authority = web_origin(origin, &port);
@@ -131,13 +131,14 @@ enum qn_verdict qn_auth_guard(const struct qn_auth *a, const struct qn_visit *v)
         return QN_BAD_HOST;
     if (v->origin)
         return qn_auth_origin_ok(a, v->origin, v->host) ? QN_MAY : QN_BAD_ORIGIN;
-    /* A page's pictures and scripts come without an origin; going to a page does, too. */
+    /* Requests for a page's pictures and scripts have no Origin header; neither has navigation to a
+     * page. */
     if (qn_str_ieq(v->site, "cross-site") && !v->navigates && !listed(a->allow_origins, "*"))
         return QN_BAD_ORIGIN;
     return QN_MAY;
 }
 
-/* The best of the keys shown. */
+/* The most privileged of the valid keys. */
 static const struct qn_key_row *best_key(const struct qn_auth *a, const struct qn_visit *v)
 {
     const struct qn_key_row *best = NULL;
@@ -149,8 +150,9 @@ static const struct qn_key_row *best_key(const struct qn_auth *a, const struct q
     return best;
 }
 
-/* Another page of this machine may belong to another user of it, and the browser is the owner's; a
- * proxy may be the owner's, and who asks through it anybody. */
+/* Whether the peer is a program of the server's user. A page of another port of this machine may
+ * belong to another user while the browser is the owner's; and behind an own proxy the client may
+ * be anyone. */
 static enum qn_peer program_of(const struct qn_auth *a, const struct qn_visit *v)
 {
     bool own = !v->origin || own_page(v->origin, v->host) || listed(a->allow_origins, v->origin);
@@ -182,7 +184,7 @@ enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
     return verdict_on(who);
 }
 
-/* What stands after "Bearer". */
+/* The token after "Bearer". */
 static const char *bearer(const char *authorization)
 {
     if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0)
@@ -190,7 +192,7 @@ static const char *bearer(const char *authorization)
     return authorization + 7 + strspn(authorization + 7, " ");
 }
 
-/* What proxies add, the tunnels among them. */
+/* Headers that proxies and tunnels add. */
 static const char *const relay_headers[] = {"Forwarded",        "Via",       "X-Forwarded-For",
                                             "X-Forwarded-Host", "X-Real-IP", "CF-Connecting-IP",
                                             "True-Client-IP"};
@@ -227,7 +229,7 @@ void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_e
     };
 }
 
-/* The key behind "bearer." among the subprotocols, NULL: none. */
+/* The key after "bearer." among the subprotocols, NULL: none. */
 static const char *offered_key(const struct qn_http_upgrade *u)
 {
     static const char mark[] = "bearer.";
@@ -265,7 +267,7 @@ void qn_auth_visit_socket(const struct qn_http_upgrade *u, struct qn_visit *v,
     };
 }
 
-/* What is kept with a request that was admitted. */
+/* Kept with an admitted request. */
 struct about {
     const struct qn_auth *auth;
     bool has_key;
@@ -279,7 +281,7 @@ enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const 
     enum qn_verdict verdict = qn_auth_enter(a, v, class, &row);
     struct about *about = qn_arena_alloc(qn_http_arena(h), sizeof *about);
     *about = (struct about){.auth = a, .has_key = row != NULL};
-    if (row) /* keys may go while their requests run */
+    if (row) /* copied: keys may be removed while requests that use them run */
         about->key = (struct qn_key){.id = row->id,
                                      .name = qn_arena_strdup(qn_http_arena(h), row->name),
                                      .admin = row->admin,

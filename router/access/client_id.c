@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* False: there is nothing in it. */
+/* False: the text is NULL or blank. */
 static bool take(const char *text, char out[static QN_CLIENT_ID_MAX + 1])
 {
     size_t n = 0;

@@ -1,10 +1,10 @@
-/* Who asks: one short name per client, so that queues can be fair, limits can be kept and counts
- * can be told apart. It is a name, not a proof: what a client may do is decided by its key alone.
+/* Client identities: one short name per client, for fair queues, rate limits and metrics. The name
+ * is not authenticated: rights depend on the key alone.
  *
- * Beside it stands what is proven. Names cost nothing to invent, so no limit and no share between
- * strangers may hang on them: the queue shares first between owners and then, within that, between
- * names; the limiter counts what is proven, and names only among the programs of this
- * machine that need no key. */
+ * Beside the name there is a proven identity. Since names can be invented freely, no limit and no
+ * share between unrelated clients may depend on them: the queue shares first between owners and
+ * then, within an owner, between names; the rate limiter counts proven identities, and names only
+ * among the programs of this machine that need no key. */
 #ifndef QN_ACCESS_CLIENT_ID_H
 #define QN_ACCESS_CLIENT_ID_H
 
@@ -13,32 +13,32 @@
 
 enum { QN_CLIENT_ID_MAX = 64 };
 
-/* The name that a key is bound to wins (nobody can pass for somebody else's key); then what the
- * client calls itself, then its program, then "anonymous". Many may have the environment's key, so
- * theirs are "environment/NAME", which is nobody's key: no key's name has a slash. Any may be NULL,
- * texts blank. Printable ASCII without blanks at its ends, at most QN_CLIENT_ID_MAX bytes; other
- * bytes become '_'. Pure. */
+/* Writes the client's name: the name of its own key, which no other client can claim; else the name
+ * that the client states, its program (User-Agent), or "anonymous". The environment's key may be
+ * shared by many clients, whose names are "environment/NAME"; no key's name has a slash. Any
+ * argument may be NULL or blank. Printable ASCII without blanks at its ends, at most
+ * QN_CLIENT_ID_MAX bytes; other bytes become '_'. Pure. */
 void qn_client_name(const struct qn_key *key, const char *named, const char *agent,
                     char out[static QN_CLIENT_ID_MAX + 1]);
 
-/* The client's own name for its request, X-Client-Request-Id or else X-Request-Id, with the same
- * care; NULL: it has none. Lent for the request's life. */
+/* The client's own identifier of its request, X-Client-Request-Id or else X-Request-Id, sanitised
+ * in the same way; NULL: none. Lent for the life of the request. */
 const char *qn_client_request_id(struct qn_http *h);
 
-/* The client of a request, from its key, X-Client-Id and User-Agent. Lent for the request's life.
- */
+/* The name of a request's client, from its key, X-Client-Id and User-Agent. Lent for the life of
+ * the request. */
 const char *qn_client_id(struct qn_http *h);
 
-/* What of it is certain. A key of its own: the key's name. Else "" for a program of this machine;
- * for another machine, or whoever stands behind a proxy of this one, its address (of IPv6 the
- * network, which is one machine's). With the environment's key these are "environment" and
- * "environment@ADDRESS". Lent for the request's life. */
+/* The proven identity. With a key of its own: the key's name. Else "" for a program of this
+ * machine; for another machine, or a client behind a proxy on this one, its address (for IPv6 its
+ * /64 network, which counts as one machine). With the environment's key these are "environment" and
+ * "environment@ADDRESS". Lent for the life of the request. */
 const char *qn_client_proven(struct qn_http *h);
 
-/* Between whom shared things are divided: the same, but programs of this machine without a key of
- * their own are told apart by their user, as the kernel names it: "user/1000",
- * "environment/user/1000", and "user/unknown" where it does not. No key's name has a slash. Lent
- * for the request's life. */
+/* The identity between which shared resources are divided: the proven identity, but programs of
+ * this machine without a key of their own are distinguished by their user, as reported by the
+ * kernel: "user/1000", "environment/user/1000", and "user/unknown" where the kernel does not report
+ * it. No key's name has a slash. Lent for the life of the request. */
 const char *qn_client_owner(struct qn_http *h);
 
 #endif

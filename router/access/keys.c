@@ -117,7 +117,7 @@ bool qn_keys_have_admin(const struct qn_keys *k)
     return false;
 }
 
-/* No branch depends on the bytes. */
+/* Constant time: no branch depends on the bytes. */
 static bool same_sum(const unsigned char *a, const unsigned char *b)
 {
     volatile unsigned char differs = 0;

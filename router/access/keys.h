@@ -1,6 +1,5 @@
-/* The keys that open the server: API keys, and admin keys, which open more. Each has a name; of its
- * secret only the SHA-256 is here. Keys come from the environment and from the catalog. Loop
- * thread only. */
+/* API keys, and admin keys, which have more rights. Each has a name; of its secret only the SHA-256
+ * is kept. Keys come from the environment and from the catalog. Loop thread only. */
 #ifndef QN_ACCESS_KEYS_H
 #define QN_ACCESS_KEYS_H
 
@@ -13,26 +12,28 @@
 
 enum {
     QN_KEY_NAME_MAX = 64,     /* bytes: letters, digits and . _ - */
-    QN_KEY_SECRET_MAX = 4096, /* bytes: nobody has a longer one */
-    QN_KEY_SHORT = 16,        /* bytes: secrets below can be guessed */
+    QN_KEY_SECRET_MAX = 4096, /* bytes: longer secrets are invalid */
+    QN_KEY_SHORT = 16,        /* bytes: shorter secrets can be guessed */
     QN_KEYS_MAX = 1000
 };
 
 struct qn_key {
     uint64_t id;      /* see struct qn_key_row */
-    const char *name; /* of clients that use it, too: see client_id.h */
+    const char *name; /* also the name of clients that use it: see client_id.h */
     bool admin;
-    bool shared; /* of the environment: many may have been given it, so it says nobody's name */
+    bool shared; /* from the environment: may be used by many clients, so it identifies none of them
+                  */
 };
 
-/* A key with what is kept of it. */
+/* A key with its stored properties. */
 struct qn_key_row {
-    uint64_t id; /* qn_keys_add's: no other key ever has it, not one of the same name; never 0 */
+    uint64_t
+        id; /* Set by qn_keys_add; never 0 and never reused, not even for a key of the same name. */
     char name[QN_KEY_NAME_MAX + 1];
-    bool admin, fixed; /* fixed: from the environment; it cannot be removed */
-    bool weak;         /* its secret is short */
+    bool admin, fixed; /* fixed: from the environment, cannot be removed */
+    bool weak;         /* its secret is shorter than QN_KEY_SHORT */
     int64_t created_s;
-    unsigned char sum[QN_SHA256_BYTES]; /* of the secret */
+    unsigned char sum[QN_SHA256_BYTES]; /* SHA-256 of the secret */
 };
 
 struct qn_keys;
@@ -47,22 +48,24 @@ qn_err qn_keys_add(struct qn_keys *k, const struct qn_key_row *row, struct qn_er
 /* QN_ENOTFOUND; QN_ECONFLICT: it comes from the environment. */
 qn_err qn_keys_remove(struct qn_keys *k, const char *name, struct qn_error *e);
 
-/* Whether one of this name could be added: the errors of qn_keys_add. */
+/* Checks whether a key of this name could be added: the errors of qn_keys_add. */
 qn_err qn_keys_room(const struct qn_keys *k, const char *name, struct qn_error *e);
 
 size_t qn_keys_count(const struct qn_keys *k);
-const struct qn_key_row *qn_keys_at(const struct qn_keys *k, size_t i); /* as they were added */
+const struct qn_key_row *qn_keys_at(const struct qn_keys *k,
+                                    size_t i); /* In the order of addition. */
 const struct qn_key_row *qn_keys_named(const struct qn_keys *k, const char *name); /* NULL: none */
-bool qn_keys_have(const struct qn_keys *k, uint64_t id); /* it has not been removed */
+bool qn_keys_have(const struct qn_keys *k,
+                  uint64_t id); /* True when the key has not been removed. */
 bool qn_keys_have_admin(const struct qn_keys *k);
 
-/* Whose secret this is, NULL: nobody's. Takes as long for a wrong secret as for any right one: its
- * sum is compared with every key's to the last byte. The row is lent until keys change. */
+/* The key with this secret, NULL: none. Takes as long for an invalid secret as for a valid one: its
+ * checksum is compared with every key's to the last byte. The row is lent until keys change. */
 const struct qn_key_row *qn_keys_find(const struct qn_keys *k, const char *secret);
 
-/* Adds the keys of the environment: QUINCE_API_KEY, QUINCE_ADMIN_API_KEY and, where these say
- * nothing, LEMONADE_API_KEY and LEMONADE_ADMIN_API_KEY. Without an admin key the API key opens what
- * an admin key does, as with Lemonade. Empty ones are none. */
+/* Adds the keys of the environment: QUINCE_API_KEY, QUINCE_ADMIN_API_KEY and, where these are
+ * unset, LEMONADE_API_KEY and LEMONADE_ADMIN_API_KEY. Without an admin key the API key has admin
+ * rights, as with Lemonade. Empty values count as unset. */
 qn_err qn_keys_from_env(struct qn_keys *k, const char *const *env, struct qn_error *e);
 
 #endif

@@ -1,7 +1,7 @@
-/* A number for each owner, by which models' processes keep what one owner has asked apart from what
- * others ask, without being told who the owner is: the beginning of HMAC-SHA-256 over its name. The
- * key is a file of the data folder, so that prompts that a model keeps on disk are their owner's
- * after a restart, too. */
+/* A number for each owner (cache salt) with which models' processes separate the prompts of
+ * different owners without knowing the owners' names: the beginning of HMAC-SHA-256 of the name.
+ * The HMAC key is a file of the data folder, so that prompts cached on disk still belong to their
+ * owner after a restart. */
 #ifndef QN_ACCESS_OWNER_SALT_H
 #define QN_ACCESS_OWNER_SALT_H
 
@@ -16,8 +16,8 @@ struct qn_owner_key {
     unsigned char bytes[QN_OWNER_KEY_BYTES];
 };
 
-/* Reads the file, or makes it with a random key, also in the place of one that is damaged. QN_EIO.
- * Blocking: before the loop runs. */
+/* Reads the file, or creates it with a random key if it is missing or damaged. QN_EIO. Blocks: call
+ * before the loop runs. */
 qn_err qn_owner_key_open(const char *data_dir, struct qn_owner_key *out, struct qn_error *e);
 
 /* owner: see qn_owner_name. Never 0. Pure. */
