@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the option of loading ---- */
+/* ---- reading the load option ---- */
 
 static qn_err read_one(const struct qn_jref *v, struct qn_adapter_option *out, struct qn_error *e)
 {
@@ -47,7 +47,7 @@ qn_err qn_adapter_options_read(const struct qn_jref *list, struct qn_adapter_opt
 
 /* ---- loading ---- */
 
-/* The file's name without folder and ending. */
+/* The file's name without folder and extension. */
 static char *stem(const char *path)
 {
     const char *slash = strrchr(path, '/');

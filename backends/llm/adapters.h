@@ -1,5 +1,5 @@
-/* The adapters a model was loaded with: their names and scales, and which of them a job asks for.
- */
+/* The LoRA adapters that a model was loaded with (names, scales), and the choice of adapters for a
+ * job. */
 #ifndef QN_LLM_ADAPTERS_H
 #define QN_LLM_ADAPTERS_H
 
@@ -7,10 +7,10 @@
 #include "contract/job.h"
 #include "nets/nets.h"
 
-/* One as the load option "lora" has it; strings are lent. */
+/* One entry of the load option "lora"; strings are borrowed. */
 struct qn_adapter_option {
-    const char *path, *name; /* name NULL: the file's, without folder and ending */
-    double scale;            /* of answers that do not say; 0: off for those */
+    const char *path, *name; /* name NULL: the file's name without folder and extension */
+    double scale;            /* for requests that do not set one; 0: the adapter is off for them */
 };
 
 struct qn_adapter_options {
@@ -18,7 +18,7 @@ struct qn_adapter_options {
     size_t n;
 };
 
-/* [{"path": "/a.gguf", "name": "a", "scale": 1}, ...]; QN_EINVAL names what is wrong. */
+/* Reads [{"path": "/a.gguf", "name": "a", "scale": 1}, ...]. QN_EINVAL states what is wrong. */
 qn_err qn_adapter_options_read(const struct qn_jref *list, struct qn_adapter_options *out,
                                struct qn_error *e);
 
@@ -27,16 +27,17 @@ struct qn_adapters {
     struct {
         char *name;
         float scale;
-    } v[QN_ADAPTERS_MAX]; /* by their number in the net */
+    } v[QN_ADAPTERS_MAX]; /* v[i]: adapter number i of the network */
 };
 
-/* Reads the files into net. QN_EINVAL with the file's path and what is wrong with it; QN_ENOMEM. */
+/* Loads the files into net. QN_EINVAL with the file's path and its fault; QN_ENOMEM. */
 qn_err qn_adapters_load(struct qn_adapters *a, struct qn_net *net,
                         const struct qn_adapter_options *options, struct qn_error *e);
 void qn_adapters_deinit(struct qn_adapters *a);
 
-/* What a job's tokens go through: in the order of the adapters' numbers, so that equal wishes are
- * equal mixes. QN_EINVAL: one that is not there, or named twice. */
+/* Sets the LoRA set (struct qn_mix) of a job: which adapters its tokens go through. They are sorted
+ * by number, so that equal requests give equal sets. QN_EINVAL if an adapter does not exist or is
+ * named twice. */
 qn_err qn_adapters_mix(const struct qn_adapters *a, const struct qn_loras *asked,
                        struct qn_mix *out, struct qn_error *e);
 

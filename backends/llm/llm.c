@@ -19,8 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_PARAMETERS = 1 << 26 }; /* smaller models are laid out in no time */
-enum { STATES_PER_SEQ = 5 }; /* of a recurrent model: one that is worked on, copies to go back to */
+/* below this size packing weights is fast enough without the cache on disk */
+enum { KEPT_PARAMETERS = 1 << 26 };
+/* of a recurrent model: the current state and snapshots for rewinding */
+enum { STATES_PER_SEQ = 5 };
 
 static bool on_progress(void *ctx, double fraction)
 {
@@ -28,7 +30,7 @@ static bool on_progress(void *ctx, double fraction)
     return !qn_progress_cancelled(ctx);
 }
 
-/* Bytes the system can still give, or INT64_MAX when it does not say. */
+/* Memory in bytes that the system can still provide; INT64_MAX if it is unknown. */
 static int64_t memory_available(void)
 {
     FILE *f = fopen("/proc/meminfo", "re");
@@ -44,13 +46,14 @@ static int64_t memory_available(void)
     return kib < 0 ? INT64_MAX : kib * 1024;
 }
 
-/* The router may know of more processors than the pool can use. */
+/* Limits the router's number of threads to what the pool supports. */
 static int usable(int threads)
 {
     return threads > QN_POOL_THREADS_MAX ? QN_POOL_THREADS_MAX : threads;
 }
 
-/* Takes up what the tree knew when the model was unloaded. That it cannot costs time, no more. */
+/* Loads the prefixes that were saved when the model was last unloaded. A failure costs only time.
+ */
 static void restore_prefixes(struct llm *m, const struct qn_llm_options *o)
 {
     if (!o->prefix_cache)
@@ -102,7 +105,7 @@ static void llm_unload(void *self)
     free(m);
 }
 
-/* Says which file it is about and what can be done, where the message only says what is wrong. */
+/* Adds the file's path and advice to the message. */
 static qn_err about_file(const char *path, struct qn_error *e)
 {
     struct qn_error why = *e;
@@ -117,7 +120,7 @@ static qn_err about_file(const char *path, struct qn_error *e)
     return qn_fail(e, why.code, "%s: %s%s", path, why.message, advice);
 }
 
-/* The option is at fault, and not the model that is loaded. */
+/* Reports the option draft_model as the cause, because the main model itself is valid. */
 static qn_err about_draft(const char *path, struct qn_error *e)
 {
     qn_err err = about_file(path, e);
@@ -127,7 +130,7 @@ static qn_err about_draft(const char *path, struct qn_error *e)
     return qn_fail_param(e, err, "draft_model", "the draft model cannot be used: %s", why.message);
 }
 
-/* The cache's memory for `tokens` tokens of one sequence. */
+/* Bytes of the cache for `tokens` tokens of one sequence. */
 static int64_t cache_bytes(const struct qn_lm *m, enum qn_dtype type, int64_t tokens)
 {
     return qn_net_kv_seq_bytes(m->net, type, type, tokens);
@@ -135,12 +138,13 @@ static int64_t cache_bytes(const struct qn_lm *m, enum qn_dtype type, int64_t to
 
 static qn_err init_cache(struct qn_lm *m, enum qn_dtype type, int64_t tokens, struct qn_error *e)
 {
-    /* One page more than the contexts: a shared last page is copied before it is written to. */
+    /* One page more than the contexts need: a shared last page is copied before it is written to.
+     */
     const struct qn_kv_config cache = {.tokens = tokens + QN_KV_PAGE, .k = type, .v = type};
     return qn_net_kv_init(m->net, &cache, e);
 }
 
-/* The draft model must mean the same by its ids; rows of padding may differ. */
+/* Fails unless each id means the same token in both models; padding rows may differ. */
 static qn_err check_vocabulary(const struct llm *m, const struct qn_tokenizer *other,
                                struct qn_error *e)
 {
@@ -157,7 +161,8 @@ static qn_err check_vocabulary(const struct llm *m, const struct qn_tokenizer *o
                                 "choose a smaller model of the same family");
 }
 
-/* Laid-out weights are kept where that is wanted and saves time. */
+/* Opens the weights. The packed form is cached on disk if the option is set and the model is large
+ * enough for it to save time. */
 static qn_err open_weights(struct llm *m, struct qn_lm *lm, const char *path,
                            const struct qn_llm_options *o, struct qn_error *e)
 {
@@ -315,7 +320,7 @@ static bool sink_full(void *ctx)
     return qn_sink_full(ctx);
 }
 
-/* The whole answer to a job that only counts. */
+/* Sends the whole reply to a job that only counts tokens. */
 static void send_count(const struct qn_out *out, const struct qn_prompt *prompt, bool want_tokens)
 {
     struct qn_buf json;
@@ -355,7 +360,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, void *prepared, st
     if (err == QN_ECONTEXT)
         strcpy(e->param, job->task == QN_TASK_CHAT ? "messages" : "prompt");
     if (!err)
-        free(p); /* what it held is the batch's now */
+        free(p); /* the batch owns its contents now */
     return err;
 }
 
@@ -363,7 +368,7 @@ static bool llm_step(void *self)
 {
     struct llm *m = self;
     if (m->small.weights)
-        qn_weights_mend(m->small.weights, false); /* its guesses are worth less, no more */
+        qn_weights_mend(m->small.weights, false); /* damage there only makes guesses worse */
     return qn_batch_step(m->batch);
 }
 

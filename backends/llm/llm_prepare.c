@@ -1,5 +1,5 @@
-/* See llm_private.h. Templates, tokens, grammars: what a job costs before its first step. The
- * steps of a template, of a grammar and the tokens of a prompt are bounded where they are made. */
+/* See llm_private.h. The work on a job before its first step: rendering the template, tokenizing,
+ * compiling the grammar. The code that does each of these limits its amount. */
 #include "llm/llm_private.h"
 
 #include "llm/scheduler/keep.h"
@@ -14,8 +14,8 @@ static int64_t or_else(int64_t v, int64_t otherwise)
     return v == QN_UNSET ? otherwise : v;
 }
 
-/* What is said for a model that has reasoned enough. Without it the budget is nothing that could be
- * kept, which costs tokens and no more. */
+/* Makes the tokens that are injected when the thinking budget is used up. If this fails, the budget
+ * is not enforced: the reply is still correct but uses more tokens. */
 static void make_ending(const struct llm *m, struct qn_batch_request *r)
 {
     struct qn_buf text;
@@ -108,7 +108,8 @@ qn_err qn_llm_prepare(void *self, const struct qn_job *job, void **prepared, str
                   : qn_constraint_of_job(m->constrainer, &job->constrain, &p->r.constraint, e);
     if (err) {
         qn_llm_discard(m, p);
-        /* Too much of what the request asks for, not of its bytes. */
+        /* A limit exceeded by the request's content is QN_EINVAL; QN_ELIMIT stands for a request of
+         * too many bytes. */
         return err == QN_ELIMIT ? e->code = QN_EINVAL : err;
     }
     prepare_limits(m, job, p);

@@ -1,5 +1,5 @@
-/* What the files of the backend share: llm.c loads the model and takes its steps, llm_prepare.c
- * makes jobs ready for their first step. */
+/* Types shared by the backend's files: llm.c loads the model and takes its steps, llm_prepare.c
+ * prepares jobs for their first step. */
 #ifndef QN_LLM_LLM_PRIVATE_H
 #define QN_LLM_LLM_PRIVATE_H
 
@@ -11,11 +11,12 @@
 #include "llm/scheduler/batch.h"
 #include "llm/scheduler/draft.h"
 
-/* Preparing reads what loading has made; device and batch are the compute thread's. */
+/* Preparing threads only read what loading has set; device and batch belong to the compute thread.
+ */
 struct llm {
     struct qn_device *dev;
     struct qn_tokenizer *tok;
-    struct qn_lm main, small; /* small: the draft model, if there is one */
+    struct qn_lm main, small; /* small: the draft model, if loaded */
     struct qn_prompter *prompter;
     struct qn_constrainer *constrainer;
     struct qn_sampler_params defaults;
@@ -23,15 +24,15 @@ struct llm {
     struct qn_draft *draft;
     struct qn_batch *batch;
     int32_t context;
-    bool context_shift; /* of answers that do not say */
-    char *prefix_file;  /* NULL: beginnings are not kept on disk */
+    bool context_shift; /* default for requests that do not set it */
+    char *prefix_file;  /* NULL: prefixes are not stored on disk */
     uint64_t prefix_key;
 };
 
-/* A job up to its first step. */
+/* A job that is ready for its first step. */
 struct qn_llm_prepared {
-    struct qn_batch_request r; /* its stops are these */
-    struct qn_prompt prompt;   /* r's prompt and echo are its */
+    struct qn_batch_request r; /* its stops are the array in this struct */
+    struct qn_prompt prompt;   /* r's prompt and echo_text are owned by this */
     const char *stops[QN_JOB_STOPS_MAX + 1];
 };
 

@@ -44,7 +44,7 @@ static const char *token_bytes(void *ctx, int32_t id, size_t *len)
     return qn_token_bytes(m->tok, id, len);
 }
 
-/* Rows of the output matrix beyond the vocabulary (padding) stand for nothing, too. */
+/* Rows of the output matrix beyond the vocabulary (padding) count as control tokens. */
 static bool token_is_control(void *ctx, int32_t id)
 {
     struct qn_lm *m = ctx;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 struct qn_output_token {
-    uint64_t start; /* offset of its first byte in the raw text */
-    char *json;     /* its entry, owned */
+    uint64_t start; /* offset of its first byte in all bytes received */
+    char *json;     /* its log-probability entry, owned */
 };
 
 static void write_one(struct qn_jw *w, const struct qn_logprob *t)
@@ -53,7 +53,9 @@ void qn_output_clean(struct qn_buf *out, const char *bytes, size_t n)
     while (n > 0) {
         uint32_t cp;
         size_t used = qn_utf8_decode(bytes, n, &cp);
-        if (cp == 0) /* every byte-level vocabulary has it, and no text of this house can */
+        /* every byte-level vocabulary has a token for byte 0, but the project's strings cannot
+         * contain it */
+        if (cp == 0)
             cp = 0xFFFD;
         char utf8[4];
         qn_buf_add(out, utf8, qn_utf8_encode(cp, utf8));
@@ -82,7 +84,7 @@ void qn_output_init(struct qn_output *o, int64_t index, const struct qn_out *out
     qn_buf_init(&o->json, QN_OUTPUT_HELD_MAX);
 }
 
-/* Tokens [0, n) of those that wait are done with. */
+/* Drops the first n pending tokens. */
 static void forget_tokens(struct qn_output *o, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -111,8 +113,8 @@ static size_t tokens_before(const struct qn_output *o, uint64_t until)
     return n;
 }
 
-/* Sends the first n held bytes, with the log-probabilities of the tokens that begin before `until`
- * (an offset in all that came). Sends nothing when there is neither. */
+/* Sends the first n held bytes, with the log-probabilities of the tokens that begin before the
+ * offset `until` (in all bytes received). Sends nothing if there are neither bytes nor tokens. */
 static void show(struct qn_output *o, size_t n, uint64_t until)
 {
     size_t reported = tokens_before(o, until);
@@ -139,7 +141,7 @@ static void show(struct qn_output *o, size_t n, uint64_t until)
     o->base += n;
 }
 
-/* Something else follows: what is held is complete. */
+/* Sends the held bytes as they are; called when other output follows them. */
 static void show_held(struct qn_output *o)
 {
     if (o->held.len)
@@ -148,8 +150,8 @@ static void show_held(struct qn_output *o)
     qn_buf_clear(&o->held);
 }
 
-/* The stop string completed first within held, or NULL; *at is where it begins. Only matches that
- * end in the last `fresh` bytes can be new. */
+/* Returns the stop string that is completed first in held, or NULL; *at is its offset. Only matches
+ * that end within the last `fresh` bytes are searched. */
 static const char *find_stop(const struct qn_output *o, size_t fresh, size_t *at)
 {
     const char *text = o->held.data;
@@ -171,7 +173,7 @@ static const char *find_stop(const struct qn_output *o, size_t fresh, size_t *at
     return NULL;
 }
 
-/* Bytes at held's end that are the beginning of a stop string: the longest such run. */
+/* Returns the length of the longest suffix of held that is a proper prefix of a stop string. */
 static size_t stop_prefix(const struct qn_output *o)
 {
     size_t longest = 0;
@@ -200,7 +202,8 @@ static void remember(struct qn_output *o, const struct qn_logprob *self,
     o->tokens[o->n_tokens++] = (struct qn_output_token){o->raw, qn_buf_take(&json)};
 }
 
-/* Takes n bytes of text or reasoning that stood at `at`, and shows what is safe to show. */
+/* Parser callback: takes n bytes of text or reasoning from offset `at` and sends what cannot be
+ * part of a stop string. */
 static void say(void *ctx, bool reasoning, const char *bytes, size_t n, uint64_t at)
 {
     struct qn_output *o = ctx;
@@ -208,7 +211,7 @@ static void say(void *ctx, bool reasoning, const char *bytes, size_t n, uint64_t
         return;
     if (o->reasoning != reasoning || at != o->base + o->held.len) {
         show_held(o);
-        forget_tokens(o, tokens_before(o, at)); /* the tokens of marks and calls */
+        forget_tokens(o, tokens_before(o, at)); /* tokens that contained only marks and calls */
         o->base = at;
         o->reasoning = reasoning;
     }
@@ -282,8 +285,9 @@ void qn_output_finish(struct qn_output *o, enum qn_finish finish, const char *to
     qn_event_init(&ev, QN_EV_DONE);
     ev.index = o->index;
     if (o->stop)
-        finish = QN_FINISH_STOP; /* it may have come with the last bytes */
-    /* A client must not run a call whose arguments are not whole. */
+        finish = QN_FINISH_STOP; /* the last bytes may have completed a stop string */
+    /* A client must not run a call with incomplete arguments, so such calls are not reported here.
+     */
     bool called = o->called && !(o->parse && qn_parse_broke(o->parse));
     ev.finish = called && finish == QN_FINISH_STOP ? QN_FINISH_TOOLS : finish;
     ev.stop = o->stop;

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row per number: where a request and the parameters hold it, the metadata key a model's file
- * may set it with, quince's default where neither speaks, and the range metadata must keep. */
+/* One row per number: its offset in the request and in the parameters, the metadata key with which
+ * a model file may set it, the default if neither sets it, and the range allowed for the metadata's
+ * value. */
 static const struct param_row {
-    const char *key; /* NULL: no model sets it */
+    const char *key; /* NULL: not settable by a model file */
     bool integer;
     size_t request, param;
     double value, min, max;
@@ -64,7 +65,7 @@ qn_err qn_sampler_defaults(const struct qn_gguf *g, struct qn_sampler_params *ou
                 return err;
             if (r->integer)
                 v = (double)whole;
-            /* Files say "off" for top_k with any number below 1. */
+            /* In model files any top_k below 1 means "off". */
             if (r->integer && r->min == 0 && v < 0)
                 v = 0;
             if (!(v >= r->min && v <= r->max))
@@ -134,7 +135,7 @@ void qn_sampler_init(struct qn_sampler *s, const struct qn_sampler_params *p, in
     qn_rng_init(&s->rng, p->seed + (uint64_t)index);
 }
 
-/* Smaller logits first, of equal ones the larger id: the one to give up first. */
+/* True if a ranks below b: a smaller logit, or an equal logit and a larger id. */
 static bool weaker(struct qn_token_candidate a, struct qn_token_candidate b)
 {
     return a.logit < b.logit || (a.logit == b.logit && a.id > b.id);
@@ -146,7 +147,7 @@ static int by_strength(const void *a, const void *b)
     return weaker(*x, *y) ? 1 : weaker(*y, *x) ? -1 : 0;
 }
 
-/* Restores the heap (weakest at the root) below `at`. */
+/* Restores the heap order (the weakest at the root) below `at`. */
 static void sift_down(struct qn_token_candidate *heap, size_t n, size_t at)
 {
     for (;;) {
@@ -177,7 +178,7 @@ size_t qn_top_logits(const float *logits, int32_t vocab, size_t k, struct qn_tok
         for (size_t at = n / 2; at-- > 0;)
             sift_down(out, n, at);
         for (; i < vocab; i++) {
-            /* Ids grow, so an equal logit is weaker than what is held already. */
+            /* Ids ascend, so a token with an equal logit ranks below the candidates in the heap. */
             if (logits[i] > out[0].logit && isfinite(logits[i])) {
                 out[0] = (struct qn_token_candidate){i, logits[i]};
                 sift_down(out, n, 0);
@@ -226,8 +227,8 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A token seen c times loses c * frequency + presence; before that its logit is divided by the
- * repeat penalty (multiplied when negative, so that it always falls). Source: CTRL,
+/* A token that occurred c times loses c * frequency + presence; before that its logit is divided by
+ * the repeat penalty (multiplied if negative, so that the logit always decreases). Source: CTRL,
  * arXiv:1909.05858, section 4.1, and the OpenAI API reference for the other two. */
 void qn_stage_penalties(float *logits, const struct qn_sampler_params *p, const int32_t *history,
                         size_t n, struct qn_sampler_work *w)
@@ -296,14 +297,14 @@ int32_t qn_stage_draw(const struct qn_token_candidate *c, size_t n, double tempe
         if (left < 0)
             return c[i].id;
     }
-    /* Rounding may leave a crumb at the very end: the strongest candidate takes it. */
+    /* Rounding may leave the sum slightly below r; the likeliest candidate is taken then. */
     for (size_t i = 0; i < n; i++)
         if (c[i].logit == max)
             return c[i].id;
     return c[0].id;
 }
 
-/* All finite logits not below cut, in the vocabulary's order. */
+/* Collects all finite logits not below cut, in the order of the vocabulary. */
 static size_t collect(const float *logits, int32_t vocab, double cut,
                       struct qn_token_candidate *out)
 {
@@ -314,8 +315,9 @@ static size_t collect(const float *logits, int32_t vocab, double cut,
     return n;
 }
 
-/* top_p over the whole vocabulary without sorting it: only logits near the largest can be among the
- * kept, so ever wider bands below it are tried until one holds enough probability. */
+/* top_p over the whole vocabulary without sorting it: only logits near the largest can be within
+ * top_p, so increasingly wide bands below the largest are tried until one holds enough probability.
+ */
 static size_t whole_top_p(const float *logits, int32_t vocab, double p, double max,
                           struct qn_token_candidate *out)
 {
@@ -363,7 +365,7 @@ int32_t qn_sampler_pick(struct qn_sampler *s, struct qn_sampler_work *w, float *
             kept = whole_top_p(logits, w->vocab, p->top_p, max, c);
             kept = qn_stage_min_p(c, kept, p->min_p);
         } else {
-            /* min_p alone asks no order: one pass collects what it keeps. */
+            /* min_p alone needs no sorting: one pass collects the tokens that pass it. */
             kept = collect(logits, w->vocab, p->min_p > 0 ? max + log(p->min_p) : -INFINITY, c);
         }
     }

@@ -23,9 +23,9 @@ static const char tools_after[] = "</tools>\n\nTo call a function, write its nam
 struct fitting {
     const struct qn_manner *manner;
     struct qn_arena *arena;
-    struct qn_messages out; /* has room for all that can come */
-    struct qn_buf lead;     /* stands in front of the first user's text */
-    struct qn_buf results;  /* of tools, for the user's next message */
+    struct qn_messages out; /* has capacity for the largest possible result */
+    struct qn_buf lead;     /* text to put before the next user message's text */
+    struct qn_buf results;  /* tool results for the next user message */
     bool overflow;
 };
 
@@ -55,7 +55,7 @@ static bool has_media(const struct qn_message *m)
     return qn_message_find(m, QN_PART_PICTURE) || qn_message_find(m, QN_PART_SOUND);
 }
 
-/* A new message of the output, like m but without its parts, for which it has room. */
+/* Appends a message like m but without its parts, with capacity for `parts` parts. */
 static struct qn_message *add_like(struct fitting *f, const struct qn_message *m, size_t parts)
 {
     struct qn_message *to = &f->out.v[f->out.n++];
@@ -72,7 +72,7 @@ static void add_part(struct fitting *f, struct qn_message *m, struct qn_message_
         m->parts.v[m->parts.n++] = part;
 }
 
-/* A part with the text of buf, which is emptied. */
+/* Appends a part with the text of buf, and empties buf. */
 static void add_text(struct fitting *f, struct qn_message *m, struct qn_buf *text)
 {
     const char *copy = qn_arena_take(f->arena, text);
@@ -83,14 +83,14 @@ static void add_text(struct fitting *f, struct qn_message *m, struct qn_buf *tex
     qn_buf_clear(text);
 }
 
-/* A message of one text, of which buf is emptied. */
+/* Appends a message with the text of buf, and empties buf. */
 static void add_said(struct fitting *f, enum qn_role role, struct qn_buf *text)
 {
     add_text(f, add_like(f, &(struct qn_message){.role = role}, 1), text);
 }
 
-/* m's content with text in front of it and behind it, either may be empty, into `to`, which has
- * room for two parts more than m has. Both are emptied. */
+/* Copies m's content to `to` with the text of `before` in front and of `after` behind; either may
+ * be empty, and both are emptied. `to` has capacity for two parts more than m has. */
 static void add_content(struct fitting *f, struct qn_message *to, const struct qn_message *m,
                         struct qn_buf *before, struct qn_buf *after)
 {
@@ -133,7 +133,7 @@ static void user(struct fitting *f, const struct qn_message *m)
     qn_buf_clear(&f->lead);
 }
 
-/* The calls as text, in the form that tools_after asks for. */
+/* Writes the calls as text, in the form that tools_after describes. */
 static void calls_as_text(const struct qn_message *m, struct qn_buf *out)
 {
     for (size_t i = 0; i < m->parts.n; i++) {
@@ -152,8 +152,8 @@ static void calls_as_text(const struct qn_message *m, struct qn_buf *out)
     }
 }
 
-/* One assistant's message with the calls [from, to) of its own. What belongs to the message as a
- * whole stands in the first. */
+/* Appends an assistant message with m's calls [from, to). Content and reasoning of m go into the
+ * message with the first call. */
 static void assistant(struct fitting *f, const struct qn_message *m, size_t from, size_t to)
 {
     size_t call = 0;
@@ -187,7 +187,7 @@ static void result(struct fitting *f, const struct qn_message *m)
     qn_buf_str(&f->results, "\n</tool_response>");
 }
 
-/* The id of a message's k-th call, or NULL. */
+/* The id of the message's k-th call, or NULL. */
 static const char *call_id(const struct qn_message *m, size_t k)
 {
     for (size_t i = 0; i < m->parts.n; i++)
@@ -196,15 +196,17 @@ static const char *call_id(const struct qn_message *m, size_t k)
     return NULL;
 }
 
-/* A message with n calls for a template that knows one: a message for each, with its result.
- * results: what follows the message. Returns how many of them are its results. */
+/* Writes a message with n calls for a template that supports one call per message: one message for
+ * each call, followed by its result. followers: number of messages after m. Returns how many of
+ * those were m's results. */
 static size_t one_by_one(struct fitting *f, const struct qn_message *m, size_t n, size_t followers)
 {
     const struct qn_message *results = m + 1;
     size_t n_results = 0;
     while (n_results < followers && results[n_results].role == QN_ROLE_TOOL)
         n_results++;
-    /* A result each: those past as many as there can be calls follow in their order. */
+    /* Only this many results are matched with calls, as a message cannot have more calls; further
+     * results are appended in their order. */
     const size_t n_looked_at = n_results < QN_EVENT_CALLS_MAX ? n_results : QN_EVENT_CALLS_MAX;
     bool *done = qn_xcalloc(n_results + 1, sizeof *done);
     for (size_t i = 0; i < n; i++) {
@@ -241,7 +243,7 @@ static void write_tools(const char *tools, struct qn_buf *out)
     qn_json_free(doc);
 }
 
-/* The system messages at the beginning and the tools. Returns how many messages there were. */
+/* Writes the leading system messages and the tools. Returns the number of leading messages. */
 static size_t beginning(struct fitting *f, const char *tools, const struct qn_messages *messages)
 {
     size_t leading = qn_conversation_leading(messages);
@@ -278,10 +280,11 @@ static qn_err too_many_calls(size_t message, struct qn_error *e)
                          QN_EVENT_CALLS_MAX);
 }
 
-/* How many messages can come of these: of each one for every call, and of results before it. */
+/* Upper bound of the number of resulting messages: one for each message, one for each call, and one
+ * for results that precede a message. */
 static size_t most(const struct qn_messages *messages)
 {
-    size_t n = 3; /* the tools, and the last results and what leads without a user */
+    size_t n = 3; /* tools, trailing results, and a lead without a user message */
     for (size_t i = 0; i < messages->n; i++)
         n += 2 + qn_message_count(&messages->v[i], QN_PART_CALL);
     return n;
@@ -312,7 +315,7 @@ static qn_err fit(struct fitting *f, const struct qn_messages *in, const char *t
             assistant(f, m, 0, n);
     }
     end_results(f);
-    if (f->lead.len) /* there was no user to tell it */
+    if (f->lead.len) /* no user message followed that could take it */
         add_said(f, QN_ROLE_USER, &f->lead);
     if (f->overflow || f->lead.overflow || f->results.overflow)
         return qn_fail_param(e, QN_ELIMIT, "messages", "messages: more than %d bytes",

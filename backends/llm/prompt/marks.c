@@ -7,7 +7,7 @@
 
 enum { MARK_BYTES = sizeof QN_TOKEN_MARK - 1 };
 
-/* s with a mark behind the first character of every control token's written form. */
+/* Copies s with a mark after the first character of every control token's text. */
 static void mark(const struct qn_tokenizer *tok, const char *s, size_t n, struct qn_buf *out)
 {
     size_t control = qn_tokenizer_next_control(tok, s, 0, n);
@@ -48,7 +48,7 @@ enum qn_tflow qn_marks_string(const struct qn_tokenizer *tok, struct qn_trun *ru
         *out = qn_tval_string(s, n);
         return QN_T_OK;
     }
-    qn_buf_init(&text, (1 + MARK_BYTES) * n); /* at most a mark behind every byte */
+    qn_buf_init(&text, (1 + MARK_BYTES) * n); /* at most one mark after every byte */
     mark(tok, s, n, &text);
     enum qn_tflow flow = qn_trun_copy(run, qn_buf_cstr(&text), text.len, out);
     qn_buf_deinit(&text);
@@ -92,7 +92,7 @@ enum qn_tflow qn_marks_json(const struct qn_tokenizer *tok, struct qn_trun *run,
         }
         *out = qn_tval_dict(dict);
         return QN_T_OK;
-    default: /* numbers, truths and null have no text to mark */
+    default: /* numbers, booleans and null contain no text */
         return qn_tval_from_json(run, value, out);
     }
 }

@@ -12,13 +12,16 @@
 #include <string.h>
 
 enum {
-    FIT_BYTES_MAX = 8 * QN_JOB_PROMPT_BYTES_MAX, /* what is made of a conversation to show it */
+    /* memory for adapting a conversation to the template */
+    FIT_BYTES_MAX = 8 * QN_JOB_PROMPT_BYTES_MAX,
     PROMPT_TOKENS_SLACK =
-        4096 /* counted beyond four contexts, so that the message can name the number */
+        /* tokens counted beyond four contexts before tokenizing stops, so that the message can name
+         * a number */
+    4096
 };
 
-/* Fill-in-the-middle: the metadata keys that name the three tokens, and the families' written forms
- * for files that do not. */
+/* Fill-in-the-middle: the metadata keys of the three tokens, and the token texts of known families
+ * for files without these keys. */
 enum fim { FIM_PREFIX, FIM_SUFFIX, FIM_MIDDLE, FIM_COUNT };
 static const char *const fim_keys[][FIM_COUNT] = {
     {"tokenizer.ggml.fim_pre_token_id", "tokenizer.ggml.fim_suf_token_id",
@@ -45,9 +48,9 @@ static const char *const fim_texts[][FIM_COUNT] = {
 struct qn_prompter {
     const struct qn_tokenizer *tok;
     struct qn_renderer chat;
-    struct qn_renderer
-        with_tools;             /* of files that have a template of its own for tools; else empty */
-    struct qn_renderer builtin; /* for what the model's own template fails at; empty: it has none */
+    struct qn_renderer with_tools; /* for files with a separate template for tools; else empty */
+    /* for conversations with which the model's own template fails; empty: not available */
+    struct qn_renderer builtin;
     const char *builtin_stop;
     const char *stop;
     bool has_fim;
@@ -55,15 +58,15 @@ struct qn_prompter {
     struct qn_syntax syntax;
     bool *marks; /* [vocabulary] */
     char compile_warning[QN_ERROR_MESSAGE_MAX];
-    const char *_Atomic warning; /* see qn_prompter_warning; preparing threads set it, too */
+    const char *_Atomic warning; /* see qn_prompter_warning; set by preparing threads, too */
 };
 
-/* What made a conversation fail may hold its texts, so this does not. */
+/* A constant, because the error's message may contain text of the conversation. */
 static const char conversation_warning[] =
     "the model's chat template failed at a conversation, and a built-in form took its place; the "
     "log has the reason";
 
-/* The token whose written form is exactly text; -1: none. */
+/* The token with exactly this text; -1: none. */
 static int32_t token_of(const struct qn_tokenizer *tok, const char *text)
 {
     struct qn_tokens t = {0};
@@ -128,7 +131,7 @@ const char *qn_prompter_warning(const struct qn_prompter *p)
     return atomic_load(&p->warning);
 }
 
-/* A template that does not compile: what stands in its place, and why. */
+/* Logs and records that a template does not compile, what replaces it, and why. */
 static void warn_of_source(struct qn_prompter *p, const char *what, const struct qn_error *why)
 {
     snprintf(p->compile_warning, sizeof p->compile_warning, "%s: %.300s", what, why->message);
@@ -141,7 +144,7 @@ static bool has_token(const void *ctx, const char *text)
     return token_of(ctx, text) >= 0;
 }
 
-/* Finds the syntax that the templates speak of. */
+/* Finds the syntax for reasoning and calls from the templates' sources. */
 static void find_syntax(struct qn_prompter *p, const struct qn_gguf_str *source,
                         const struct qn_gguf_str *tools)
 {
@@ -172,8 +175,8 @@ void qn_prompt_deinit(struct qn_prompt *p)
     memset(p, 0, sizeof *p);
 }
 
-/* The model's template, and the built-in form for what it fails at; a template that does not
- * compile leaves the built-in form alone. */
+/* Compiles the model's template, and the built-in form as its fallback. If the model's template
+ * does not compile, only the built-in form is used. */
 static qn_err use_own_template(struct qn_prompter *p, const struct qn_builtin_form *form,
                                struct qn_gguf_str *source, struct qn_error *e)
 {
@@ -208,7 +211,7 @@ qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
     }
     if (!err && qn_gguf_has(g, "tokenizer.chat_template.tool_use"))
         err = qn_gguf_str(g, "tokenizer.chat_template.tool_use", &tools, e);
-    /* The model is of use without it. */
+    /* Not an error: the model works without the template for tools. */
     if (!err && tools.n && qn_renderer_init(&p->with_tools, tok, tools.s, tools.n, &why)) {
         warn_of_source(p, "the chat template for tools is not used", &why);
         tools = (struct qn_gguf_str){"", 0};
@@ -240,14 +243,15 @@ static qn_err add_text(const struct qn_prompter *p, const char *text, size_t n, 
     return err;
 }
 
-/* Puts the model's start token first, once, and makes sure that there is a token at all. */
+/* Prepends the model's start token unless it is there already, and ensures that there is at least
+ * one token. */
 static qn_err add_start(const struct qn_prompter *p, struct qn_tokens *t, const char *param,
                         size_t *added, struct qn_error *e)
 {
     int32_t bos = qn_token_bos(p->tok);
     bool wanted = qn_tokenizer_adds_bos(p->tok) && bos >= 0 && !(t->n > 0 && t->v[0] == bos);
     if (t->n == 0 && bos < 0)
-        bos = qn_token_eos(p->tok); /* what separates documents also begins one */
+        bos = qn_token_eos(p->tok); /* the token that ends a document also precedes the next */
     if (t->n == 0 && bos < 0)
         return qn_fail_param(
             e, QN_EINVAL, param,
@@ -276,8 +280,7 @@ static qn_err take_ids(const struct qn_prompter *p, const struct qn_i64s *ids, c
     return QN_OK;
 }
 
-/* Says with the model's own marks whether it is to reason, where its template has no word for it.
- */
+/* Turns reasoning on or off by writing the model's own marks, for templates without a switch. */
 static void settle_thinking(const struct qn_prompter *p, const struct qn_renderer *r,
                             const struct qn_chat *chat, struct qn_buf *text, bool *thinking)
 {
@@ -295,9 +298,10 @@ static void settle_thinking(const struct qn_prompter *p, const struct qn_rendere
     }
 }
 
-/* The rendered conversation in tokens. What comes before it has its own start: a second one in the
- * middle of the prompt would tell the model that a new document begins. room: tokens that the
- * prompt may have where what comes before is to be cut to fit; 0: it is not. */
+/* Renders and tokenizes the conversation, and appends chat->before and then the conversation's
+ * tokens. chat->before has a start token of its own; a second one in the middle of the prompt would
+ * tell the model that a new document begins. room: if not 0, chat->before is cut so that the prompt
+ * has at most this many tokens. */
 static qn_err add_chat(const struct qn_prompter *p, const struct qn_renderer *r,
                        const struct qn_chat *chat, int32_t context, size_t room,
                        struct qn_tokens *t, bool *thinking, struct qn_error *e)
@@ -328,8 +332,7 @@ static qn_err add_chat(const struct qn_prompter *p, const struct qn_renderer *r,
     return err;
 }
 
-/* Tokens that a prompt may have when what does not fit is to be left out: the answer needs some,
- * too. */
+/* Tokens that a truncated prompt may have: some of the context is reserved for the reply. */
 static size_t room_for_prompt(int32_t context, int64_t max_tokens)
 {
     int64_t answer = max_tokens > 0 ? max_tokens : context / 4;
@@ -338,7 +341,8 @@ static size_t room_for_prompt(int32_t context, int64_t max_tokens)
     return (size_t)(context - answer > 0 ? context - answer : 1);
 }
 
-/* As many of the last turns as fit, found by halving: a turn more never makes a prompt shorter. */
+/* Uses as many of the last turns as fit, found by binary search: one more turn never makes a prompt
+ * shorter. */
 static qn_err add_last_turns(const struct qn_prompter *p, const struct qn_renderer *r,
                              const struct qn_chat *chat, int32_t context, size_t room,
                              struct qn_tokens *t, bool *thinking, struct qn_error *e)
@@ -354,7 +358,7 @@ static qn_err add_last_turns(const struct qn_prompter *p, const struct qn_render
         bool begun = false;
         qn_conversation_drop(&chat->messages, drop, shown, &shorter.messages);
         qn_err tried = add_chat(p, r, &shorter, context, room, &tokens, &begun, e);
-        /* What not even the last turn alone fits in is left to those who check the length. */
+        /* If not even the last turn fits, the later length check reports it. */
         bool good = (!tried && tokens.n <= room) || drop == turns - 1;
         if (good) {
             qn_tokens_deinit(t);
@@ -374,7 +378,7 @@ static qn_err add_last_turns(const struct qn_prompter *p, const struct qn_render
     return err;
 }
 
-/* Whether the template shows some of the messages in another way than as they are. */
+/* Whether the template cannot show some of the messages unchanged. */
 static bool needs_fitting(const struct qn_messages *messages, const struct qn_manner *m)
 {
     for (size_t i = 0; i < messages->n && !m->system; i++)
@@ -383,7 +387,7 @@ static bool needs_fitting(const struct qn_messages *messages, const struct qn_ma
     return qn_conversation_calls(messages);
 }
 
-/* The conversation as this template can show it. */
+/* Adapts the conversation to what this template supports. */
 static qn_err fit_chat(const struct qn_prompter *p, const struct qn_renderer *r,
                        struct qn_chat *chat, struct qn_arena *arena, struct qn_error *e)
 {
@@ -393,7 +397,8 @@ static qn_err fit_chat(const struct qn_prompter *p, const struct qn_renderer *r,
         told = chat->tool_choice == QN_TOOLS_NONE ? NULL : chat->tools;
         chat->tools = NULL;
     }
-    /* Only families that were taught degrees of effort know the middle ones. */
+    /* Only families trained with effort levels know the finer ones: "minimal" becomes "low", and
+     * turns reasoning off if the template has a switch for it. */
     if (chat->effort && strcmp(chat->effort, "minimal") == 0) {
         if (chat->think == QN_UNSET && m->think_switch)
             chat->think = 0;
@@ -401,14 +406,14 @@ static qn_err fit_chat(const struct qn_prompter *p, const struct qn_renderer *r,
     }
     if (chat->think == 0 && !chat->effort && p->syntax.think &&
         !qn_syntax_tags(&p->syntax, NULL, NULL))
-        chat->effort = "low"; /* harmony reasons always */
+        chat->effort = "low"; /* harmony always reasons */
     if (!told && !needs_fitting(&chat->messages, m))
         return QN_OK;
     struct qn_messages all = chat->messages;
     return qn_conversation_fit(&all, told, m, arena, &chat->messages, e);
 }
 
-/* The conversation as this renderer shows it, in tokens. */
+/* The tokens of the conversation as this renderer shows it. */
 static qn_err chat_tokens(const struct qn_prompter *p, const struct qn_renderer *r,
                           const struct qn_job *job, int32_t context, struct qn_tokens *t,
                           bool *thinking, struct qn_error *e)
@@ -425,7 +430,7 @@ static qn_err chat_tokens(const struct qn_prompter *p, const struct qn_renderer 
     return err;
 }
 
-/* The same by the built-in form, after the model's template has failed. */
+/* The same with the built-in form, after the model's template has failed. */
 static qn_err fall_back(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                         struct qn_tokens *t, struct qn_prompt *out, qn_err err, struct qn_error *e)
 {
@@ -449,7 +454,7 @@ static qn_err fall_back(struct qn_prompter *p, const struct qn_job *job, int32_t
     return QN_OK;
 }
 
-/* Pictures and sounds are for models that have an encoder for them. */
+/* Rejects media parts: this backend has no encoder for them. */
 static qn_err refuse_media(const struct qn_messages *messages, struct qn_error *e)
 {
     char param[64];
@@ -468,7 +473,7 @@ static qn_err refuse_media(const struct qn_messages *messages, struct qn_error *
     return QN_OK;
 }
 
-/* The request's own template replaces the model's for this one prompt. */
+/* If the request has its own template, that template replaces the model's for this prompt. */
 static qn_err make_chat(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                         struct qn_tokens *t, struct qn_prompt *out, struct qn_error *e)
 {
@@ -495,7 +500,8 @@ static qn_err make_chat(struct qn_prompter *p, const struct qn_job *job, int32_t
     return err;
 }
 
-/* prefix token, text before, suffix token, text after, middle token: the model goes on between. */
+/* The order is: prefix token, text before, suffix token, text after, middle token; the model
+ * generates what belongs between the texts. */
 static qn_err make_fim(const struct qn_prompter *p, const struct qn_complete *c, int32_t context,
                        struct qn_tokens *t, struct qn_error *e)
 {
@@ -514,7 +520,7 @@ static qn_err make_fim(const struct qn_prompter *p, const struct qn_complete *c,
     return err;
 }
 
-/* What the prompt's ids say, for echo. */
+/* The text of the prompt's ids, for echo. */
 static char *text_of(const struct qn_prompter *p, const int32_t *ids, size_t n)
 {
     struct qn_buf raw, clean;
@@ -545,7 +551,7 @@ static qn_err make_complete(const struct qn_prompter *p, const struct qn_complet
     else
         err = add_text(p, c->prompt ? c->prompt : "", c->prompt ? strlen(c->prompt) : 0,
                        QN_TOK_SPECIAL, "prompt", context, t, e);
-    /* Ids are taken as they are given; text gets the start token. */
+    /* Token ids are used unchanged; text gets the start token. */
     bool ids = c->prompt_tokens.n > 0 && !(c->suffix && c->suffix[0]);
     if (!err && !ids && !(c->bare && t->n > 0))
         err = add_start(p, t, "prompt", &out->echo_skip, e);
@@ -561,7 +567,7 @@ static qn_err make_complete(const struct qn_prompter *p, const struct qn_complet
     return QN_OK;
 }
 
-/* Leaves out the beginning of what is too long, but for the start token. */
+/* Drops tokens from the beginning of a prompt that is too long, but keeps the start token. */
 static void keep_end(const struct qn_prompter *p, struct qn_tokens *t, size_t room)
 {
     if (t->n <= room)

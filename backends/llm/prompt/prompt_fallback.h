@@ -1,5 +1,5 @@
-/* Built-in forms of conversations: of models without a chat template, and for conversations that a
- * model's own template fails at. */
+/* Built-in chat templates for models without one, and for conversations with which a model's own
+ * template fails. */
 #ifndef QN_LLM_PROMPT_PROMPT_FALLBACK_H
 #define QN_LLM_PROMPT_PROMPT_FALLBACK_H
 
@@ -9,17 +9,17 @@
 #include <stdbool.h>
 
 struct qn_builtin_form {
-    const char *source; /* a chat template */
-    const char *stop;   /* the stop string it needs, or NULL */
+    const char *source; /* source of the chat template */
+    const char *stop;   /* the stop string that the form needs, or NULL */
 };
 
-/* ChatML where the vocabulary has its tokens, else "User: ... / Assistant:" lines. */
+/* ChatML if the vocabulary has its tokens, else "User: ... / Assistant:" lines. */
 struct qn_builtin_form qn_builtin_form(bool has_chatml);
 
-/* Whether the built-in form takes a conversation over after the model's template failed with this
- * error: when the template itself is wrong, or raised an exception over a conversation of the usual
- * roles and texts alone. What needs the template (tools, calls, other roles), limits, and continued
- * messages stay errors. */
+/* Whether the built-in form may be used after the model's template failed with this error: only if
+ * the template is invalid, or raised an exception for a conversation of plain texts with the usual
+ * roles. Conversations that need the template (tools, calls, other roles), exceeded limits and
+ * continued messages remain errors. */
 bool qn_may_fall_back(qn_err err, const struct qn_error *e, const struct qn_chat *chat);
 
 #endif

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTINUE_TAIL_MAX = 1024 /* bytes that a template may put behind the last message */ };
+enum { CONTINUE_TAIL_MAX = 1024 /* most bytes that a template may put after the last message */ };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-/* What one rendering is made of. */
+/* The inputs of one rendering. */
 struct binding {
     const struct qn_renderer *r;
     const struct qn_chat *chat;
@@ -41,7 +41,8 @@ static enum qn_tflow set_text(const struct qn_renderer *r, struct qn_trun *run,
     return set(run, dict, key, &value);
 }
 
-/* A JSON text that is a part of the job; checked, as the router may be broken. */
+/* Parses a JSON text from the job. Errors are handled although the router has validated it, in case
+ * the router is faulty. */
 static enum qn_tflow json_value(const struct qn_renderer *r, struct qn_trun *run, const char *json,
                                 struct qn_tval *out)
 {
@@ -55,8 +56,8 @@ static enum qn_tflow json_value(const struct qn_renderer *r, struct qn_trun *run
     return flow;
 }
 
-/* A function's arguments: most templates print an object with tojson and would quote a string once
- * more. What is no object stays text. */
+/* Sets a function's arguments: most templates print an object with tojson and would quote a string
+ * again. Arguments that are not an object stay text. */
 static enum qn_tflow set_arguments(const struct qn_renderer *r, struct qn_trun *run,
                                    struct qn_tdict *function, const char *text)
 {
@@ -100,8 +101,8 @@ static enum qn_tflow set_calls(const struct qn_renderer *r, struct qn_trun *run,
     return set(run, message, "tool_calls", &calls);
 }
 
-/* The content as the text that every template reads; *empty: it says nothing. Beside calls some
- * want that to be null. */
+/* Sets the content as plain text, which every template can read; *empty: there is none. In messages
+ * with calls some templates require null instead. */
 static enum qn_tflow set_content(const struct qn_renderer *r, struct qn_trun *run,
                                  const struct qn_message *m, struct qn_tdict *message, bool *empty)
 {
@@ -142,7 +143,8 @@ static enum qn_tflow message_value(const struct qn_renderer *r, struct qn_trun *
     QN_T_TRY(set_content(r, run, m, dict, &empty));
     if (reasoning)
         QN_T_TRY(set_text(r, run, dict, "reasoning_content", reasoning->text));
-    /* Beside calls such a template takes either reasoning or text for its analysis. */
+    /* In messages with calls such a template accepts either reasoning or content as the analysis.
+     */
     if (reasoning && r->manner.thinking && (empty || !calls))
         QN_T_TRY(set_text(r, run, dict, "thinking", reasoning->text));
     if (calls)
@@ -174,7 +176,7 @@ static void bind_value(struct qn_trun *run, const char *name, struct qn_tval val
         *place = value;
 }
 
-/* Bytes of a token that are not UTF-8 are left out of what a template sees. */
+/* Binds a token's text; a token that is not valid UTF-8 is bound as "". */
 static void bind_token(struct qn_trun *run, const char *name, const struct qn_tokenizer *tok,
                        int32_t id)
 {
@@ -190,7 +192,7 @@ static enum qn_tflow bind_json(const struct binding *b, struct qn_trun *run, con
     return place ? json_value(b->r, run, json, place) : QN_T_OK;
 }
 
-/* The request's own variables. */
+/* Binds the request's own variables. */
 static enum qn_tflow bind_own(const struct binding *b, struct qn_trun *run)
 {
     struct qn_tval vars;
@@ -208,8 +210,8 @@ static enum qn_tflow bind_own(const struct binding *b, struct qn_trun *run)
     return QN_T_OK;
 }
 
-/* The template's variables. The request's own come last: of equal names the last one wins, so
- * add_generation_prompt or enable_thinking can be set by a request. */
+/* Binds the template's variables. The request's own come last: of equal names the last one wins, so
+ * a request can override add_generation_prompt or enable_thinking. */
 static enum qn_tflow bind_all(struct qn_trun *run, void *ctx)
 {
     static const char *const switches[] = {"enable_thinking", "thinking", "reasoning"};
@@ -223,14 +225,15 @@ static enum qn_tflow bind_all(struct qn_trun *run, void *ctx)
     bind_token(run, "bos_token", tok, qn_token_bos(tok));
     bind_token(run, "eos_token", tok, qn_token_eos(tok));
     for (size_t i = 0; i < COUNT(switches) && chat->think != QN_UNSET; i++)
-        bind_value(run, switches[i], qn_tval_bool(chat->think != 0)); /* each family has its own */
+        /* families use different names */
+        bind_value(run, switches[i], qn_tval_bool(chat->think != 0));
     if (chat->effort)
         bind_value(run, "reasoning_effort", qn_tval_cstr(chat->effort));
     return bind_own(b, run);
 }
 
-/* Cuts the rendering behind the last message's content, so that the model goes on in it. Templates
- * trim contents, so only the trimmed text is looked for. */
+/* Cuts the rendering after the last message's content, so that the model continues that text.
+ * Templates trim contents, so the trimmed text is searched. */
 static qn_err cut_after_last(struct qn_buf *text, const struct qn_renderer *r,
                              const struct qn_message *last, struct qn_error *e)
 {
@@ -277,7 +280,7 @@ qn_err qn_render_chat(const struct qn_renderer *p, const struct qn_chat *chat, s
     return err;
 }
 
-/* ---- What the template can show, found by trying ---- */
+/* ---- Trial renderings: what the template supports ---- */
 
 #define TOOL                                                                                       \
     "[{\"type\":\"function\",\"function\":{\"name\":\"needle\",\"description\":\"d\","             \
@@ -287,7 +290,7 @@ qn_err qn_render_chat(const struct qn_renderer *p, const struct qn_chat *chat, s
 
 enum { TRIAL_MESSAGES = 4, TRIAL_PARTS = 4, TRIAL_BYTES = 32 };
 
-/* A conversation to try a template with. */
+/* A conversation for a trial rendering. */
 struct trial {
     struct qn_message messages[TRIAL_MESSAGES];
     struct qn_message_part parts[TRIAL_MESSAGES][TRIAL_PARTS];
@@ -309,7 +312,7 @@ static void add_message(struct trial *t, enum qn_role role, const char *text)
         add_part(t, (struct qn_message_part){.kind = QN_PART_TEXT, .text = text});
 }
 
-/* A call with one argument of this name. */
+/* Adds a call with one argument of this name. */
 static void add_call(struct trial *t, size_t i, const char *argument)
 {
     static const char *const ids[] = {"call00001", "call00002"};
@@ -325,7 +328,7 @@ static void add_result(struct trial *t, const char *text)
     t->messages[t->n - 1].name = "f";
 }
 
-/* Whether the conversation can be rendered, and `needle` is to be seen then. */
+/* Whether the conversation can be rendered and the result contains `needle`. */
 static bool shows(const struct qn_renderer *r, struct trial *t, const char *tools,
                   const char *needle)
 {
@@ -338,7 +341,7 @@ static bool shows(const struct qn_renderer *r, struct trial *t, const char *tool
     return printed;
 }
 
-/* A user, and before that what a system says. */
+/* Renders an optional system message and a user message. */
 static bool shows_text(const struct qn_renderer *r, const char *system, const char *tools,
                        const char *needle)
 {
@@ -349,8 +352,8 @@ static bool shows_text(const struct qn_renderer *r, const char *system, const ch
     return shows(r, &t, tools, needle);
 }
 
-/* A user, then an assistant with these calls (each by its argument's name, b may be NULL) and what
- * it thought and the result of its first call, if given. */
+/* Renders a user message, then an assistant message with calls (a and b: names of their arguments,
+ * b may be NULL) and optional reasoning, then the optional result of the first call. */
 static bool shows_calls(const struct qn_renderer *r, const char *a, const char *b,
                         const char *thought, const char *answer)
 {
@@ -367,8 +370,8 @@ static bool shows_calls(const struct qn_renderer *r, const char *a, const char *
     return shows(r, &t, NULL, "needle");
 }
 
-/* Some put arguments into a text with +, which makes nothing useful of an object, and some want
- * content to be null. Leaves the form that shows arguments. */
+/* Some templates append arguments to a string with +, which fails for an object, and some require
+ * null content. Sets the form with which the arguments appear. */
 static bool find_call_form(struct qn_renderer *r)
 {
     static const enum qn_arguments forms[] = {QN_AS_OBJECTS, QN_AS_TEXT};
@@ -383,7 +386,7 @@ static bool find_call_form(struct qn_renderer *r)
     return false;
 }
 
-/* Whether reasoning has to have the name "thinking" to be seen. */
+/* Whether reasoning appears in the rendering; finds out which of the two names it needs. */
 static bool find_thinking(struct qn_renderer *r)
 {
     if (shows_calls(r, "a", NULL, "needle", NULL))
@@ -423,7 +426,8 @@ static bool think_makes_a_difference(const struct qn_renderer *r)
 static void find_manner(struct qn_renderer *r)
 {
     struct qn_manner *m = &r->manner;
-    /* A template that needs more than a request's messages cannot be tried: it gets all of them. */
+    /* If the template needs variables that the trial lacks, support for system messages and tools
+     * is assumed. */
     bool renders = shows_text(r, NULL, NULL, "");
     m->system = !renders || shows_text(r, "needle", NULL, "needle");
     m->tools = !renders || shows_text(r, NULL, TOOL, "needle");

@@ -1,4 +1,4 @@
-/* See batch.h. Requests as they come and go, and the step. */
+/* See batch.h. Adding, cancelling and removing requests, and the step. */
 #include "llm/scheduler/batch_private.h"
 
 #include <assert.h>
@@ -82,7 +82,7 @@ bool qn_answer_wants_rows(const struct answer *a)
     return qn_wants_prompt_logprobs(a->gen) && !a->gen->prompt_known;
 }
 
-/* Takes the request out; what its answers have computed goes to the tree. */
+/* Removes the request; the sequences of its answers go to the prefix tree. */
 void qn_gen_remove(struct qn_batch *b, struct gen *g)
 {
     for (int64_t i = 0; i < g->launched; i++) {

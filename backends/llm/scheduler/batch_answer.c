@@ -1,5 +1,5 @@
-/* What logits mean for an answer: the next token, its text and log-probabilities, the end; and the
- * prompt's own log-probabilities where they are wanted. */
+/* Handles an answer's logits: samples the next token, sends its text and log-probabilities, detects
+ * the end; also sends the prompt's log-probabilities on request. */
 #include "llm/scheduler/batch_private.h"
 
 #include "base/str.h"
@@ -25,7 +25,8 @@ void qn_gen_fail(struct qn_batch *b, struct gen *g, qn_err code, const char *mes
     out.send(out.ctx, &ev);
 }
 
-/* The tokens of prompt and answer as a JSON array. */
+/* Writes the tokens of prompt and reply as a JSON array. last: a final token that is not in
+ * a->tokens; -1: none. */
 static void write_tokens(const struct answer *a, int32_t last, struct qn_buf *json)
 {
     struct qn_jw w = qn_jw_to(json);
@@ -37,8 +38,8 @@ static void write_tokens(const struct answer *a, int32_t last, struct qn_buf *js
     qn_jw_arr_end(&w);
 }
 
-/* Ends the choice, and its request when that was the last. last: a token that was said and is not
- * among the known ones; -1: none. */
+/* Ends the choice, and its request if this was the last choice. last: a generated token that is not
+ * in a->tokens; -1: none. */
 static void finish(struct qn_batch *b, struct answer *a, enum qn_finish why, int32_t last)
 {
     struct gen *g = a->gen;
@@ -78,7 +79,8 @@ static struct qn_logprob logprob_of(const struct qn_batch *b, int32_t id, double
     return p;
 }
 
-/* The token's own log-probability and its n likeliest rivals', from an untouched row. */
+/* Computes the log-probabilities of token id and of the n likeliest tokens. row: logits before bias
+ * and penalties. */
 static size_t logprobs_from(struct qn_batch *b, const float *row, int32_t id, int64_t n,
                             struct qn_logprob *self, struct qn_logprob top[QN_JOB_TOP_LOGPROBS_MAX])
 {
@@ -90,8 +92,8 @@ static size_t logprobs_from(struct qn_batch *b, const float *row, int32_t id, in
     return found;
 }
 
-/* Prompt tokens [from, to) have been computed; rows [to - from, vocab] are their logits. Row i
- * speaks of the token after it. */
+/* Appends the prompt's log-probabilities for the computed tokens [from, to). rows [to - from,
+ * vocab] are their logits; row i is the distribution of the token after token from + i. */
 static void note_prompt_logprobs(struct qn_batch *b, struct gen *g, int32_t from, int32_t to,
                                  const float *rows)
 {
@@ -146,8 +148,8 @@ static void send_progress(struct qn_batch *b, struct answer *a)
     g->r.out.send(g->r.out.ctx, &ev);
 }
 
-/* Whether the token adds to what is said. Control tokens do where they are marks that somebody
- * looks for. */
+/* Whether the token adds bytes to the output. Control tokens do only if they are marks that the
+ * output's parser needs. */
 static bool speaks(const struct qn_batch *b, const struct answer *a, int32_t id)
 {
     if (b->m.token_is_end(b->m.ctx, id))
@@ -156,7 +158,7 @@ static bool speaks(const struct qn_batch *b, const struct answer *a, int32_t id)
            (a->output.parse && b->m.token_is_mark && b->m.token_is_mark(b->m.ctx, id));
 }
 
-/* Takes from the row what the request's constraint does not allow. False: the request has failed.
+/* Masks the tokens that the request's constraint forbids. Returns false if the request has failed.
  */
 static bool constrain(struct qn_batch *b, struct answer *a, float *row)
 {
@@ -176,7 +178,8 @@ static bool constrain(struct qn_batch *b, struct answer *a, float *row)
     return false;
 }
 
-/* The reasoning has had its tokens, and is not in the middle of a character. */
+/* Whether the thinking budget is used up and the reasoning does not end within a UTF-8 character.
+ */
 static bool reasoned_enough(struct answer *a)
 {
     const struct gen *g = a->gen;
@@ -186,7 +189,7 @@ static bool reasoned_enough(struct answer *a)
            qn_utf8_whole(qn_buf_cstr(&o->held), o->held.len) == o->held.len;
 }
 
-/* True when a constraint that holds already lets these tokens come. */
+/* Whether the tokens satisfy the constraint; true if no constraint applies yet. */
 static bool may_say(const struct answer *a, const struct qn_tokens *t)
 {
     struct qn_constraint_state s = {0};
@@ -200,7 +203,7 @@ static bool may_say(const struct answer *a, const struct qn_tokens *t)
     return may;
 }
 
-/* The token that is said for the model; -1: it chooses. */
+/* Returns the next token to inject; -1: the token is to be sampled. */
 static int32_t forced(struct answer *a)
 {
     if (a->forced_at == a->forced.n && reasoned_enough(a) && may_say(a, &a->gen->r.ending)) {
@@ -211,7 +214,8 @@ static int32_t forced(struct answer *a)
     return a->forced_at < a->forced.n ? a->forced.v[a->forced_at++] : -1;
 }
 
-/* The longest token whose bytes these begin with; -1: there is none. */
+/* Returns the longest token whose bytes are a prefix of bytes [n], and its length; -1 if there is
+ * none. */
 static int32_t token_at(const struct qn_batch *b, const char *bytes, size_t n, size_t *len)
 {
     int32_t best = -1;
@@ -227,8 +231,9 @@ static int32_t token_at(const struct qn_batch *b, const char *bytes, size_t n, s
     return best;
 }
 
-/* The constraint holds from the end of the reasoning on. A token that goes on behind the mark would
- * slip past it, so the mark is said alone. -1: no tokens say that. */
+/* The constraint applies from the end of the reasoning on. If the bytes of token id continue after
+ * the closing mark, that text would escape the constraint, so the mark alone is injected. Returns
+ * the first token of the mark, or id if it does not continue; -1 if no tokens spell the mark. */
 static int32_t without_text(struct qn_batch *b, struct answer *a, int32_t id)
 {
     size_t n, k;
@@ -248,13 +253,13 @@ static int32_t without_text(struct qn_batch *b, struct answer *a, int32_t id)
     return a->forced.v[a->forced_at++];
 }
 
-/* The model's own choice; -1: the request has failed, or its answer is computed anew. */
+/* Samples a token; -1: the request has failed, or its answer has to be recomputed. */
 static int32_t choose(struct qn_batch *b, struct answer *a, float *row)
 {
     if (!constrain(b, a, row))
         return -1;
     int32_t id = qn_sampler_pick(&a->sampler, &b->work, row, a->tokens, (size_t)a->known);
-    /* An echo has been sent: such an answer cannot begin again. */
+    /* An answer whose echo has been sent cannot be restarted. */
     if (id < 0 && !a->gen->r.echo_text && qn_batch_mend(b, true))
         return -1;
     if (id < 0) {
@@ -269,8 +274,8 @@ static int32_t choose(struct qn_batch *b, struct answer *a, float *row)
     return id;
 }
 
-/* The logits after all known tokens are there: choose the next token, say it, and see whether that
- * was the end. True: there is one token more to compute. */
+/* Takes the logits after the last known token: chooses the next token, sends its text, and checks
+ * for the end. Returns true if generation continues with this token. */
 static bool advance(struct qn_batch *b, struct answer *a, float *row)
 {
     struct gen *g = a->gen;
@@ -286,7 +291,8 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
         finish(b, a, QN_FINISH_STOP, -1);
         return false;
     }
-    /* Before it is said: an answer that broke its constraint would be worse than none. */
+    /* Checked before the text is sent, so that no text which violates the constraint reaches the
+     * client. */
     if (!qn_constraint_accept(&a->constraint, id)) {
         qn_gen_fail(b, g, QN_ELIMIT, too_hard);
         return false;
@@ -315,9 +321,9 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
     return true;
 }
 
-/* Rows [1 + guessed, vocab] speak of the tokens after the last known one and after each guess.
- * Draws from them as if they had come one by one; the first draw that is not the guess makes the
- * rest of no use. */
+/* Verifies speculated tokens. rows [1 + guessed, vocab]: logits after the last known token and
+ * after each guess. A token is sampled from each row in order; the first one that differs from the
+ * guess makes the remaining rows useless. */
 static void settle_generated(struct qn_batch *b, struct answer *a, float *rows, int32_t guessed)
 {
     struct qn_spec_luck *luck = a->by_draft ? &a->drafts : &a->repeats;

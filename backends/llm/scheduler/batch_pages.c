@@ -1,5 +1,5 @@
-/* Who may hold pages of the cache: answers begin when theirs can be had, share what others hold,
- * and give way when the pool is dry. */
+/* Assigns KV-cache pages: answers begin when pages are available, share the prefixes of other
+ * sequences, and are preempted when the pool is empty. */
 #include "llm/scheduler/batch_private.h"
 
 #include "base/buf.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN_PAGES = 2 }; /* that every running answer should find free when one more begins */
+/* pages per running answer that must be free before another answer begins */
+enum { MARGIN_PAGES = 2 };
 
 static int64_t pages_of(const struct qn_batch *b, int64_t tokens)
 {
@@ -30,7 +31,7 @@ static int32_t least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* Its mix is lent from the request. */
+/* The space of a request in the prefix tree. mix is borrowed from the request. */
 static struct qn_prefix_space space_of(const struct gen *g)
 {
     return (struct qn_prefix_space){g->r.owner, &g->r.mix};
@@ -72,7 +73,8 @@ static void preempt(struct qn_batch *b, struct answer *a)
     b->stats.preempted++;
 }
 
-/* The youngest running answer; with `paused`, of those whose reader does not keep up. */
+/* Returns the youngest running answer; with `paused`, the youngest whose client reads too slowly.
+ */
 static struct answer *youngest(const struct qn_batch *b, bool paused)
 {
     struct answer *found = NULL;
@@ -82,7 +84,8 @@ static struct answer *youngest(const struct qn_batch *b, bool paused)
     return found;
 }
 
-/* Frees pages that nobody computes with: of the tree, then of answers that nobody reads. */
+/* Frees pages that are not needed by an active answer: evicts from the tree, else preempts an
+ * answer whose client reads too slowly. Returns false if there is neither. */
 static bool give_up_idle(struct qn_batch *b, int64_t pages, const struct answer *except)
 {
     if (qn_prefix_evict(b->prefix, pages)) {
@@ -111,7 +114,7 @@ bool qn_answer_secure(struct qn_batch *b, struct answer *a, int32_t n)
 
 bool qn_answer_shift(struct qn_batch *b, struct answer *a)
 {
-    /* Whole pages: what is kept is rounded up, what goes is rounded down. */
+    /* In whole pages: the kept length is rounded up, the dropped length down. */
     int32_t page = b->m.page, keep = least((int32_t)a->gen->r.keep, b->config.context / 2);
     keep = (keep + page - 1) / page * page;
     int32_t n = (b->config.context - keep) / 2 / page * page;
@@ -146,19 +149,20 @@ bool qn_batch_mend(struct qn_batch *b, bool now)
     while (qn_prefix_evict(b->prefix, INT32_MAX))
         ;
     for (size_t i = 0; i < b->plan.n; i++)
-        b->plan.pieces[i].answer = NULL; /* what this step has computed, too */
+        b->plan.pieces[i].answer = NULL; /* the results of this step are discarded, too */
     qn_warn("llm", "what was computed with damaged weights is computed anew");
     return true;
 }
 
-/* Where the beginning of an answer's tokens can be had. */
+/* Where the cache of a prefix of an answer's tokens can be forked from. */
 struct source {
     struct qn_seq *seq;
     int32_t len;
-    bool coming; /* much more of it is being computed */
+    bool coming; /* a running answer will have at least one page more of this prefix soon */
 };
 
-/* The choices of one request share their prompt also where it shares nothing with others. */
+/* Finds the longest forkable prefix in the tree and the running answers. The choices of one request
+ * share their prompt even if no_reuse forbids sharing with other requests. */
 static struct source find_source(struct qn_batch *b, const struct gen *g, const int32_t *tokens,
                                  int32_t n)
 {
@@ -184,8 +188,8 @@ static struct source find_source(struct qn_batch *b, const struct gen *g, const 
     return s;
 }
 
-/* Whether `need` pages more can be found, as far as one can tell without taking anything apart.
- * What running answers began with is not counted as theirs: so this errs on the hopeful side. */
+/* Estimates without evicting anything whether `need` more pages can be found. Shared prefixes of
+ * running answers are not counted, so the estimate is optimistic. */
 static bool may_fit(const struct qn_batch *b, int64_t need)
 {
     int64_t free_pages, total, held = 0;
@@ -196,8 +200,8 @@ static bool may_fit(const struct qn_batch *b, int64_t need)
     return held == 0 || need + held + MARGIN_PAGES <= total;
 }
 
-/* The first choice of a request begins with `cached` tokens of its prompt in the cache: tells how
- * long the prompt is before any of it is computed. */
+/* Sends the first PROGRESS event of a request's first choice: `cached` prompt tokens are in the
+ * cache, and the prompt's length. */
 static void prompt_begins(struct gen *g, int32_t cached)
 {
     struct qn_event ev;
@@ -210,15 +214,15 @@ static void prompt_begins(struct gen *g, int32_t cached)
 
 enum began { BEGAN, HELD, DRY, GONE };
 
-/* Gives the answer a sequence with room for all its tokens. HELD: another one is computing the same
- * beginning; DRY: pages must come back first; GONE: it cannot be, and its request has ended so. */
+/* Gives the answer a sequence with pages for all its tokens. HELD: another answer is computing the
+ * same prefix; DRY: pages must be freed first; GONE: impossible, the request has failed. */
 static enum began begin(struct qn_batch *b, struct answer *a)
 {
     struct gen *g = a->gen;
     bool fresh = a->state == ANSWER_NEW, rows = qn_answer_wants_rows(a);
     const int32_t *tokens = fresh ? g->r.prompt : a->tokens;
     int32_t n = fresh ? (int32_t)g->r.n_prompt : a->known;
-    /* The last token is always computed: its logits go on. */
+    /* The last token is always computed, because its logits are needed. */
     struct source src = find_source(b, g, tokens, rows ? 0 : n - 1);
     if (fresh && a->index == 0 && src.coming && !rows)
         return HELD;
@@ -232,7 +236,7 @@ static enum began begin(struct qn_batch *b, struct answer *a)
         return GONE;
     }
     if (src.len > 0 && b->m.seq_fork(seq, src.seq, src.len, NULL))
-        src.len = 0; /* empty, as it was: all is computed */
+        src.len = 0; /* seq stays empty: all tokens are computed */
     int32_t want = least(n + 1, b->config.context) - src.len;
     while (b->m.seq_reserve(seq, want, NULL)) {
         if (give_up_idle(b, pages_of(b, want), NULL))
@@ -258,7 +262,7 @@ static enum began begin(struct qn_batch *b, struct answer *a)
         b->stats.cached += src.len;
     }
     if (rows)
-        qn_buf_clear(&g->echo_json); /* it begins anew, with the prompt */
+        qn_buf_clear(&g->echo_json); /* recomputed with the prompt */
     a->seq = seq;
     a->computed = a->shared = src.len;
     a->exact = INT_MAX;
@@ -267,7 +271,8 @@ static enum began begin(struct qn_batch *b, struct answer *a)
     return BEGAN;
 }
 
-/* Answers that gave way come first, oldest first; false when one of them must go on waiting. */
+/* Resumes preempted answers, oldest first, before new ones begin. Returns false if one of them
+ * cannot be resumed yet. */
 static bool resume(struct qn_batch *b)
 {
     for (struct gen *g = b->gens; g; g = g->next) {
@@ -305,9 +310,10 @@ void qn_batch_admit(struct qn_batch *b)
 {
     if (!resume(b))
         return;
-    struct gen *from = b->gens; /* requests before it wait for a neighbour */
+    /* older requests are held until another answer has computed their prefix */
+    struct gen *from = b->gens;
     while (b->running < b->config.seqs) {
-        /* New requests and further choices take turns, so that neither starves the other. */
+        /* New requests and further choices alternate, so that neither starves the other. */
         struct gen *fresh = first_that_can(from, true), *more = first_that_can(b->gens, false);
         bool choice = more && (!fresh || !b->choice_last);
         struct gen *g = choice ? more : fresh;

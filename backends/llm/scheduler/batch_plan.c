@@ -1,8 +1,8 @@
-/* What one step carries: a row of every answer that is generating, guesses behind it where they
- * pay, and pieces of prompts as large as the time allows. */
+/* Plans one step: a row for every generating answer, speculated tokens after it where they pay off,
+ * and prompt chunks as large as the time limit allows. */
 #include "llm/scheduler/batch_private.h"
 
-/* One token is missing, as ever while an answer is generated. */
+/* While generating, exactly one known token is not computed. */
 static bool generating(const struct answer *a)
 {
     return qn_answer_active(a) && a->known - a->computed == 1 && !qn_answer_wants_rows(a);
@@ -18,7 +18,8 @@ static int32_t least(int64_t a, int64_t b)
     return (int32_t)(a < b ? a : b);
 }
 
-/* How many tokens may be guessed for this answer in a step with `extra` further rows already. */
+/* How many tokens may be speculated for this answer in a step that already has `extra` further
+ * rows. */
 static int32_t guess_limit(const struct qn_batch *b, const struct answer *a, int extra)
 {
     int64_t most = QN_BATCH_LOGIT_ROWS - extra;
@@ -30,7 +31,7 @@ static int32_t guess_limit(const struct qn_batch *b, const struct answer *a, int
     return most > 0 ? (int32_t)most : 0;
 }
 
-/* Guesses that the answer's constraint does not allow would only cost rows. */
+/* Drops guesses that the constraint forbids; they would be rejected anyway. */
 static void drop_forbidden(struct answer *a)
 {
     struct qn_constraint_state s = {0};
@@ -44,7 +45,7 @@ static void drop_forbidden(struct answer *a)
     a->guesses = n;
 }
 
-/* Lets the draft model guess for those that nothing repeats for. */
+/* Uses the draft model for answers that prompt lookup found nothing for. */
 static void guess_by_draft(struct qn_batch *b, int32_t rows, int extra)
 {
     struct qn_draft_want wants[QN_BATCH_LOGIT_ROWS];
@@ -74,7 +75,7 @@ static void guess_by_draft(struct qn_batch *b, int32_t rows, int extra)
     }
 }
 
-/* Sets every generating answer's guesses. */
+/* Sets the speculated tokens of every generating answer. */
 static void guess(struct qn_batch *b)
 {
     int32_t rows = 0;
@@ -86,7 +87,7 @@ static void guess(struct qn_batch *b)
         prompts |= has_prompt_work(a);
     }
     if (!b->m.rewinds || prompts)
-        return; /* the step is full enough */
+        return; /* with prompt chunks the step is full enough */
     int extra = 0;
     for (struct answer *a = qn_first_running(b); a && b->config.speculate; a = qn_next_running(a)) {
         int32_t most = guess_limit(b, a, extra);
@@ -124,9 +125,9 @@ static void add(struct qn_batch *b, struct answer *a, int32_t n, int32_t guessed
     p->tokens += n;
 }
 
-/* Every answer gets the pages for what it may compute, the oldest first: whoever must give way for
- * that is not in the plan yet. A prompt has had its pages since it began, but a page may have been
- * shared since then. */
+/* Reserves pages for the tokens that each answer may compute, oldest first. This happens before
+ * planning, so a preempted answer is not in the plan. A prompt's pages were reserved when it began,
+ * but a page may have become shared since then and needs a copy. */
 static void secure_pages(struct qn_batch *b)
 {
     for (struct answer *a = qn_first_running(b); a; a = qn_next_running(a))
@@ -140,13 +141,13 @@ static void plan_answers(struct qn_batch *b)
         if (!generating(a))
             continue;
         if (a->guesses > 0 && b->m.seq_reserve(a->seq, 1 + a->guesses, NULL))
-            a->guesses = 0; /* nobody has to give way for a guess */
+            a->guesses = 0; /* nothing is preempted for speculation */
         int32_t n = 1 + a->guesses;
         add(b, a, n, a->guesses, n > 1, take_rows(b, n));
     }
 }
 
-/* How many prompt tokens this step may carry beside `taken` tokens of running answers. */
+/* How many prompt tokens this step may compute besides `taken` tokens of generating answers. */
 static int32_t prompt_budget(const struct qn_batch *b, int taken)
 {
     int least_piece = taken > 0 ? QN_BATCH_CHUNK_MIN : QN_BATCH_CHUNK_ALONE;
@@ -165,8 +166,8 @@ static int32_t prompt_left(const struct answer *a)
     return a->known - a->computed - a->share;
 }
 
-/* Half of the room is the oldest prompt's, so that none waits for ever; the rest goes to those that
- * have least left, so that short ones are not held up by long ones. */
+/* Half of the budget goes to the oldest prompt, so that none starves; the rest goes to the prompts
+ * with the fewest tokens left, so that long prompts do not delay short ones. */
 static void share_out(struct qn_batch *b, int32_t budget)
 {
     struct answer *oldest = NULL;
@@ -193,7 +194,7 @@ static void share_out(struct qn_batch *b, int32_t budget)
     }
 }
 
-/* A piece ends where the sequence is to be kept. */
+/* Limits a chunk to end at the next multiple of step, where the sequence is stored in the tree. */
 static int32_t to_next_mark(const struct qn_batch *b, const struct answer *a, int32_t n)
 {
     return b->m.step > 0 ? least(n, b->m.step - a->computed % b->m.step) : n;
@@ -236,8 +237,8 @@ void qn_batch_learn(struct qn_batch *b, double ms)
         qn_spec_cost_note(&b->cost, b->plan.tokens, ms);
         return;
     }
-    /* Half old, half new: the cost per token grows with the context and shrinks with the piece, so
-     * this settles where a step takes QN_BATCH_STEP_MS. */
+    /* Averaged with the previous value: the cost per token grows with the context and falls with
+     * the chunk size, so this converges to steps of QN_BATCH_STEP_MS. */
     double cost = ms / b->plan.tokens;
     if (cost < 1e-6)
         cost = 1e-6;

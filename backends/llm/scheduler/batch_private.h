@@ -1,5 +1,6 @@
-/* What the files of the batch share: batch.c owns requests and steps, batch_pages.c decides who may
- * hold pages, batch_plan.c what a step carries, batch_answer.c what its logits mean. */
+/* Types and functions shared by the batch's files: batch.c owns requests and steps, batch_pages.c
+ * assigns KV-cache pages, batch_plan.c chooses what a step computes, batch_answer.c turns logits
+ * into tokens and events. */
 #ifndef QN_LLM_SCHEDULER_BATCH_PRIVATE_H
 #define QN_LLM_SCHEDULER_BATCH_PRIVATE_H
 
@@ -10,31 +11,34 @@
 
 enum answer_state {
     ANSWER_NEW,     /* not begun */
-    ANSWER_RUNNING, /* has a sequence */
-    ANSWER_WAITING, /* had to give its pages back: tokens, sampler and output are kept */
+    ANSWER_RUNNING, /* has a sequence and its pages */
+    ANSWER_WAITING, /* preempted: its pages were freed; tokens, sampler and output are kept */
     ANSWER_DONE
 };
 
-/* One choice. All of its tokens but the last few are computed: `known` of them exist, the cache
- * holds the first `computed`, and every step brings the two closer. */
+/* The generation of one choice of a request. `known` tokens exist, of which the cache holds the
+ * first `computed`; each step computes some of the rest. While generating, only the last known
+ * tokens are not computed yet. */
 struct answer {
     enum answer_state state;
     struct gen *gen;
-    int64_t index; /* of the choice */
+    int64_t index; /* of the choice within the request */
     struct qn_seq *seq;
-    int32_t *tokens; /* [context + 1 + QN_SPEC_MAX]: prompt, then what was said, then guesses */
+    /* [context + 1 + QN_SPEC_MAX]: prompt, then generated tokens, then speculated tokens */
+    int32_t *tokens;
     int32_t known, computed;
-    int32_t exact;  /* the first tokens whose cache is as if nothing had been forgotten */
-    int32_t shared; /* tokens of its cache that it began with: others may hold them, too */
+    int32_t exact; /* length of the prefix whose cache no context shift has affected */
+    /* length of the prefix that was forked from the tree or another sequence and may be shared */
+    int32_t shared;
     struct qn_sampler sampler;
-    struct qn_constraint_state constraint; /* zero until it begins */
+    struct qn_constraint_state constraint; /* zeroed until the constraint applies */
     struct qn_output output;
-    struct qn_tokens forced; /* what is said for the model */
-    size_t forced_at;        /* of them, said */
+    struct qn_tokens forced; /* tokens that are injected instead of sampled */
+    size_t forced_at;        /* how many of them have been injected */
     int64_t generated;
-    int32_t share;   /* prompt tokens of this step */
-    int32_t guesses; /* of this step: they lie behind the known tokens */
-    bool by_draft;   /* the draft model made them */
+    int32_t share;   /* prompt tokens assigned to it in this step */
+    int32_t guesses; /* speculated tokens in this step, stored after the known tokens */
+    bool by_draft;   /* the guesses are from the draft model, not from prompt lookup */
     struct qn_spec_luck repeats, drafts;
     struct qn_draft_seq *draft;
 };
@@ -45,17 +49,18 @@ struct gen { /* one request */
     struct qn_parse_config parse;            /* of r */
     struct answer *answers;                  /* [r.choices] */
     int64_t launched, done;                  /* choices */
-    int64_t cached, output, reasoned;        /* tokens, for usage */
-    const char *stops[QN_JOB_STOPS_MAX + 1]; /* r.stops.v points here */
-    bool prompt_known;          /* the first choice has computed it: the others may begin */
-    int64_t start_us, first_us; /* first_us 0: no logits yet */
-    int64_t progress_us;        /* when PROGRESS was sent last */
+    int64_t cached, output, reasoned;        /* token counts for usage */
+    const char *stops[QN_JOB_STOPS_MAX + 1]; /* the array that r.stops.v points to */
+    bool prompt_known; /* the prompt is in the first choice's cache: further choices may begin */
+    int64_t start_us, first_us; /* first_us: when the first logits were there; 0: not yet */
+    int64_t progress_us;        /* when the last PROGRESS event was sent */
     struct qn_buf echo_json;    /* the prompt's log-probabilities so far: '[' entry ',' entry ... */
 };
 
-/* Chunk i of a forward pass is n tokens of this answer, the last `guessed` of them guesses. */
+/* The answer that chunk i of a forward pass belongs to: n tokens, of which the last `guessed` are
+ * speculated. */
 struct piece {
-    struct answer *answer; /* NULL when its request has ended since */
+    struct answer *answer; /* NULL if its request has ended in the meantime */
     int32_t n, guessed;
 };
 
@@ -65,8 +70,8 @@ struct plan {
     size_t n;
     int tokens;
     bool prompts;
-    size_t rows; /* of b->logits in use */
-    int extra;   /* of those, beyond one per answer */
+    size_t rows; /* rows of b->logits in use */
+    int extra;   /* rows beyond one per answer */
 };
 
 struct qn_batch {
@@ -75,45 +80,49 @@ struct qn_batch {
     struct qn_prefix *prefix;
     struct gen *gens; /* oldest first */
     int n_gens, running;
-    bool choice_last; /* the last answer that began was a further choice of a request */
-    float *logits;    /* [QN_BATCH_LOGIT_ROWS + seqs, vocab] */
-    float *plain;     /* [vocab]: a row before bias and penalties touched it */
+    /* the last answer that was begun was a further choice of a request, not a new request */
+    bool choice_last;
+    float *logits; /* [QN_BATCH_LOGIT_ROWS + seqs, vocab] */
+    float *plain;  /* [vocab]: a copy of the row before bias and penalties were applied */
     struct qn_token_candidate *top; /* [QN_JOB_TOP_LOGPROBS_MAX] */
     struct qn_sampler_work work;
-    double token_ms; /* measured cost of one token in a step with prompts; 0: unknown */
+    double token_ms; /* measured time per token in steps with prompt chunks; 0: unknown */
     struct qn_spec_cost cost;
     struct plan plan;
     struct qn_batch_stats stats;
 };
 
-/* for (struct answer *a = first_running(b); a; a = next_running(a)): oldest request first. */
+/* Iterates over running answers, oldest request first: for (struct answer *a = qn_first_running(b);
+ * a; a = qn_next_running(a)). */
 struct answer *qn_first_running(const struct qn_batch *b);
 struct answer *qn_next_running(const struct answer *a);
-/* It runs, and its reader keeps up. */
+/* Whether the answer is running and its client reads fast enough to take more events. */
 bool qn_answer_active(const struct answer *a);
-/* Each row of its prompt is wanted, and has not been computed yet. */
+/* Whether the logits of every prompt token are needed and have not been computed yet. */
 bool qn_answer_wants_rows(const struct answer *a);
 bool qn_wants_prompt_logprobs(const struct gen *g);
 
 /* batch_pages.c */
-/* Begins, or begins again, every waiting answer that may run now. */
+/* Starts or resumes the waiting answers for which there are slots and pages. */
 void qn_batch_admit(struct qn_batch *b);
-/* Pages for n tokens more, by what means there are; false when the answer has to wait for them, and
- * does so already. */
+/* Reserves pages for n more tokens, evicting from the prefix tree and preempting other answers as
+ * needed. Returns false if `a` itself was preempted. */
 bool qn_answer_secure(struct qn_batch *b, struct answer *a, int32_t n);
-/* Hands the answer's cache to the tree. */
+/* Moves the answer's sequence into the prefix tree. */
 void qn_answer_retire(struct qn_batch *b, struct answer *a);
-/* Keeps what a prompt has come to, where the model says so: see qn_batch_model.step. */
+/* Stores a copy of the sequence in the prefix tree if its length is a multiple of
+ * qn_batch_model.step. */
 void qn_answer_mark(struct qn_batch *b, struct answer *a);
-/* After damage of the weights was mended: all that was computed goes, and running answers compute
- * their tokens anew. False: nothing was mended. now: see qn_batch_model.mend. */
+/* If damaged weights were reloaded, discards everything computed with them; running answers are
+ * preempted and recomputed. Returns false if nothing was damaged. now: see qn_batch_model.mend. */
 bool qn_batch_mend(struct qn_batch *b, bool now);
-/* Forgets the older half of a full context; false when the model cannot. */
+/* Context shift: drops the older half of a full context. Returns false if the model cannot do this.
+ */
 bool qn_answer_shift(struct qn_batch *b, struct answer *a);
 
 /* batch_plan.c */
 void qn_batch_plan(struct qn_batch *b);
-/* The plan was carried out in `ms`. */
+/* Updates the measured costs: the current plan took `ms` milliseconds. */
 void qn_batch_learn(struct qn_batch *b, double ms);
 
 /* batch_answer.c */

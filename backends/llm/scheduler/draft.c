@@ -9,7 +9,7 @@
 
 struct qn_draft_seq {
     struct qn_seq *seq;
-    int32_t *tokens; /* [context]: what the cache holds, n of them */
+    int32_t *tokens; /* [context]: the n tokens in the cache */
     int32_t n;
 };
 
@@ -66,7 +66,7 @@ static struct qn_draft_seq *seq_new(struct qn_draft *d)
     return s;
 }
 
-/* Forgets guesses that did not come true. */
+/* Truncates the sequence to the prefix it shares with the answer, which drops rejected guesses. */
 static void rewind_to(struct qn_draft *d, struct qn_draft_seq *s, const int32_t *tokens,
                       int32_t known)
 {
@@ -86,7 +86,7 @@ static int32_t likeliest(const float *row, int32_t ids)
     return best;
 }
 
-/* One forward pass of the draft model, and its bookkeeping. */
+/* Runs one forward pass of the draft model and records the new tokens. */
 static void read_tokens(struct qn_draft *d, struct qn_draft_seq **seqs, struct qn_chunk *chunks,
                         size_t n)
 {
@@ -100,7 +100,7 @@ static void read_tokens(struct qn_draft *d, struct qn_draft_seq **seqs, struct q
 
 void qn_draft_guess(struct qn_draft *d, struct qn_draft_want *wants, size_t n)
 {
-    struct qn_draft_want *ready[QN_DRAFT_SEQS]; /* those whose text has been read */
+    struct qn_draft_want *ready[QN_DRAFT_SEQS]; /* wants whose known tokens are all computed */
     struct qn_draft_seq *seqs[QN_DRAFT_SEQS];
     struct qn_chunk chunks[QN_DRAFT_SEQS];
     size_t count = 0, n_chunks = 0;
@@ -133,7 +133,7 @@ void qn_draft_guess(struct qn_draft *d, struct qn_draft_want *wants, size_t n)
     if (n_chunks > 0)
         read_tokens(d, seqs, chunks, n_chunks);
     while (count > 0) {
-        /* A guess for each that wants more; those go on with it. */
+        /* One guess for each remaining want; the pass goes on with those that want more. */
         size_t rest = 0;
         n_chunks = 0;
         for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
-/* See prefix.h. Invariants: every node begins at a multiple of the page; a node with children ends
- * at one; a node without children (but the root) owns a sequence, others may; its length is the
- * node's end. */
+/* See prefix.h. Invariants: every node begins at a multiple of the page size; a node with children
+ * ends at one; a node without children (except the root) owns a sequence, other nodes may; the
+ * sequence's length is the node's end. */
 #include "llm/scheduler/prefix.h"
 
 #include "base/buf.h"
@@ -10,12 +10,12 @@
 #include <string.h>
 
 struct node {
-    struct node *parent, *child, *next; /* next: the brother */
+    struct node *parent, *child, *next; /* next: the next sibling */
     int32_t *tokens;                    /* [n], malloc'ed */
-    int32_t start, n;                   /* tokens before it, its own */
-    struct qn_seq *seq;                 /* NULL: those below have all there is */
-    int64_t used;                       /* the clock at its last use */
-    /* Of a child of the root, for all below it: see struct qn_prefix_space. */
+    int32_t start, n;   /* number of tokens before this node, and of the node itself */
+    struct qn_seq *seq; /* NULL: the descendants' sequences cover this node */
+    int64_t used;       /* the tree's clock at the last use */
+    /* Set in children of the root, for the whole subtree: see struct qn_prefix_space. */
     uint64_t owner;
     struct qn_mix *mix;
 };
@@ -51,7 +51,7 @@ static int32_t whole_pages(const struct qn_prefix *p, int32_t tokens)
     return tokens - tokens % p->m->page;
 }
 
-/* Takes the childless node out of the tree and frees it; its sequence is the caller's. */
+/* Removes the childless node from the tree and frees it, but not its sequence. */
 static void node_remove(struct qn_prefix *p, struct node *x)
 {
     struct node **at = &x->parent->child;
@@ -98,8 +98,9 @@ static bool is_in(const struct node *top, const struct qn_prefix_space *in)
     return top->owner == in->owner && qn_mix_equal(top->mix, in->mix);
 }
 
-/* Follows tokens [n] from the root. Returns how many the tree knows; *last is the deepest node that
- * shares any of them (the root when none), *into how many of its own tokens match. */
+/* Follows tokens [n] from the root. Returns the length of the longest known prefix; *last is the
+ * deepest node that shares any token of it (the root if none), *into how many of that node's tokens
+ * match. */
 static int32_t walk(struct qn_prefix *p, const struct qn_prefix_space *in, const int32_t *tokens,
                     int32_t n, struct node **last, int32_t *into)
 {
@@ -138,7 +139,8 @@ static void touch(struct qn_prefix *p, struct node *x)
         x->used = p->clock;
 }
 
-/* The sequence at or below x, or else above it, that can give most of len tokens. */
+/* Finds the sequence at or below x, or else at an ancestor, from which most of the first len tokens
+ * can be forked. Returns how many. */
 static int32_t best_source(const struct qn_prefix *p, const struct node *x, int32_t len,
                            struct qn_seq **src)
 {
@@ -184,7 +186,7 @@ int32_t qn_prefix_find(struct qn_prefix *p, const struct qn_prefix_space *in, co
     return best_source(p, last, known, src);
 }
 
-/* A new leaf below `parent` for tokens [from, to). */
+/* Adds a leaf below `parent` for tokens [from, to). */
 static struct node *leaf_new(struct qn_prefix *p, struct node *parent,
                              const struct qn_prefix_space *in, const int32_t *tokens, int32_t from,
                              int32_t to, struct qn_seq *seq)
@@ -209,7 +211,8 @@ static struct node *leaf_new(struct qn_prefix *p, struct node *parent,
     return x;
 }
 
-/* Cuts x after its first n tokens, whole pages; x keeps the rest. Returns the upper part. */
+/* Splits x after its first n tokens, a multiple of the page size; x keeps the rest. Returns the
+ * upper part. */
 static struct node *split(struct node *x, int32_t n)
 {
     struct node *up = qn_xcalloc(1, sizeof *up);
@@ -236,7 +239,7 @@ static struct node *split(struct node *x, int32_t n)
     return up;
 }
 
-/* The next node in the order of a walk through the whole tree, NULL after the last. */
+/* The next node in pre-order; NULL after the last. */
 static struct node *after(const struct node *x)
 {
     if (x->child)
@@ -255,8 +258,8 @@ static struct node *oldest_leaf(const struct qn_prefix *p)
     return x;
 }
 
-/* Cuts the leaf's sequence to `keep` tokens in all. What is left may end at an ancestor, which then
- * becomes the leaf, if nobody else stands on it. */
+/* Truncates the leaf's sequence to `keep` tokens. If the truncated sequence ends at an ancestor,
+ * that node becomes the leaf, provided that it has no other children and no sequence of its own. */
 static void cut_leaf(struct qn_prefix *p, struct node *x, int32_t keep)
 {
     struct qn_seq *seq = x->seq;
@@ -288,7 +291,7 @@ bool qn_prefix_evict(struct qn_prefix *p, int64_t pages)
     return true;
 }
 
-/* Makes the leaf x longer, up to tokens [n] that begin with all of it. */
+/* Extends the leaf x to tokens [n], which begin with all of the leaf's tokens. */
 static void lengthen(struct qn_prefix *p, struct node *x, const int32_t *tokens, int32_t n,
                      struct qn_seq *seq)
 {
@@ -301,8 +304,9 @@ static void lengthen(struct qn_prefix *p, struct node *x, const int32_t *tokens,
     x->seq = seq;
 }
 
-/* The tree knows all n tokens, the last of them `into` tokens deep in x. Keeps the sequence where
- * no other can be forked there and a node can end; returns its node. */
+/* For n tokens that the tree contains entirely, the last of them `into` tokens deep in x. Keeps the
+ * sequence only if no other sequence can be forked at n and a node may end there; returns the node.
+ * Otherwise frees seq. */
 static struct node *add_known(struct qn_prefix *p, struct node *x, int32_t into, int32_t n,
                               struct qn_seq *seq)
 {
@@ -326,7 +330,8 @@ void qn_prefix_add(struct qn_prefix *p, const struct qn_prefix_space *in, const 
     struct node *x;
     int32_t into;
     int32_t known = walk(p, in, tokens, n, &x, &into), end = end_of(x);
-    /* A newer sequence holds all that the one before it did, but may not be forked at its end. */
+    /* The newer sequence contains everything of the old one but may not be forkable at the old
+     * one's end. */
     bool replaces = is_leaf(x) && into == x->n &&
                     (end % p->m->page != 0 || p->m->seq_forkable(seq, end) == end);
     if (replaces) {

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum { VERSION = 2 };
-enum { KEY_BEGINNING = 65536, KEY_SAMPLES = 256, KEY_SAMPLE = 64 }; /* bytes, number, bytes */
+/* bytes at the beginning, number of samples, bytes of a sample */
+enum { KEY_BEGINNING = 65536, KEY_SAMPLES = 256, KEY_SAMPLE = 64 };
 static const char magic[8] = {'Q', 'N', 'P', 'R', 'E', 'F', 'I', 'X'};
 
 struct header {
@@ -22,7 +23,7 @@ struct header {
     uint64_t key;
 };
 
-/* A file on its way, with the checksum of what has passed since it was set to 0. */
+/* A file being written or read, with the checksum of the bytes since crc was set to 0. */
 struct stream {
     FILE *f;
     uint32_t crc;
@@ -91,7 +92,7 @@ struct leaves {
     size_t n;
 };
 
-/* What went through adapters stays behind: by the next load they may be others. */
+/* Sequences computed with adapters are not stored: other adapters may be loaded next time. */
 static bool collect(void *ctx, const struct qn_prefix_space *in, const int32_t *tokens, int32_t n,
                     struct qn_seq *seq)
 {
@@ -104,7 +105,8 @@ static bool collect(void *ctx, const struct qn_prefix_space *in, const int32_t *
     return l->n < QN_PREFIX_FILE_LEAVES;
 }
 
-/* How many of x's tokens, whole pages, a reader can fork from an earlier sequence of the file. */
+/* How many of x's tokens, in whole pages, a reader of the file can fork from an earlier sequence of
+ * the file. */
 static int32_t known_before(const struct leaves *l, size_t x, const struct qn_batch_model *m)
 {
     int32_t best = 0;
@@ -215,8 +217,8 @@ static bool ids_valid(const int32_t *tokens, int32_t n, int32_t vocab)
     return true;
 }
 
-/* Reads what follows a sequence's head into a new sequence; the tree takes it. QN_EBUSY: no pages.
- */
+/* Reads the rest of a sequence after its header into a new sequence and adds it to the tree.
+ * QN_EBUSY: no pages. */
 static qn_err get_leaf(struct stream *s, struct qn_prefix *p, const struct qn_batch_model *m,
                        int32_t context, const int32_t head[2], int32_t *tokens, struct qn_error *e)
 {
@@ -270,7 +272,8 @@ static qn_err get_all(struct stream *s, struct qn_prefix *p, const struct qn_bat
             *count += head[0] - head[1];
     }
     free(tokens);
-    return err == QN_EBUSY ? QN_OK : err; /* a smaller cache than before: it is full */
+    /* the cache is smaller than when the file was written, and is full */
+    return err == QN_EBUSY ? QN_OK : err;
 }
 
 qn_err qn_prefix_restore(struct qn_prefix *p, const struct qn_batch_model *m, int32_t context,

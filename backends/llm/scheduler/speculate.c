@@ -1,18 +1,16 @@
-/* See speculate.h. Prompt lookup: A. Saxena, "Prompt Lookup Decoding", 2023; the acceptance of
- * guesses against draws of the target itself is the coupling of arXiv:2211.17192 with a
- * deterministic draft. */
+/* See speculate.h. Prompt lookup: A. Saxena, "Prompt Lookup Decoding", 2023. Verifying guesses
+ * against samples of the target model is the coupling of arXiv:2211.17192 with a deterministic
+ * draft. */
 #include "llm/scheduler/speculate.h"
 
 #include <string.h>
 
-#define COST_DECAY 0.97 /* of a step's weight, with each step after it */
-#define LUCK_DECAY 0.9  /* of a trial's weight, with each trial after it */
-#define PRIOR_TRIED 2.0 /* before anything is known: two tokens tried, */
-#define PRIOR_RIGHT 1.4 /* and this many right */
-#define ROWS_VARIANCE                                                                              \
-    0.1            /* of the steps' rows, below which they say nothing about a row's cost          \
-                    */
-#define MARGIN 1.1 /* a guess must promise this much more than it costs */
+#define COST_DECAY 0.97   /* a step's weight is multiplied by this with each later step */
+#define LUCK_DECAY 0.9    /* a guess's weight is multiplied by this with each later guess */
+#define PRIOR_TRIED 2.0   /* the prior acceptance rate: two tokens verified */
+#define PRIOR_RIGHT 1.4   /* and this many accepted */
+#define ROWS_VARIANCE 0.1 /* of the rows per step, needed to estimate the cost of a row */
+#define MARGIN 1.1        /* the expected gain of a guess must exceed its cost by this factor */
 
 enum { FIRST_GUESS = 2 }; /* tokens guessed while the cost of a row is unknown */
 
@@ -20,7 +18,7 @@ int32_t qn_spec_lookup(const int32_t *tokens, int32_t n, int32_t max, int32_t *o
 {
     int32_t best = 0, from = 0;
     for (int32_t end = n - 1; end >= QN_SPEC_NGRAM_MIN && best < QN_SPEC_NGRAM_MAX; end--) {
-        /* tokens[end - k .. end) against the end of all. */
+        /* Compares tokens[end - k .. end) with the last k tokens. */
         if (tokens[end - 1] != tokens[n - 1])
             continue;
         int32_t k = 1;
@@ -53,7 +51,7 @@ void qn_spec_cost_note(struct qn_spec_cost *c, int32_t rows, double ms)
     c->row_ms = slope > 0 ? slope : 0;
 }
 
-/* A step of so many rows, by what has been seen. */
+/* The estimated time of a step with `rows` rows. */
 static double step_ms(const struct qn_spec_cost *c, int32_t rows)
 {
     double ms = (c->t + c->row_ms * (rows * c->w - c->x)) / c->w;
@@ -66,7 +64,7 @@ int32_t qn_spec_worth(struct qn_spec_luck *l, const struct qn_spec_cost *c, int3
     if (l->wait > 0 || c->w <= 0)
         return 0;
     double chance = (l->right + PRIOR_RIGHT) / (l->tried + PRIOR_TRIED), reached = 1;
-    /* One row more pays when the token it promises is cheaper than a token is now. */
+    /* One more row pays off if a token by speculation is cheaper than a token without it. */
     double token = step_ms(c, rows) / rows, price = (c->row_ms + draft_ms) * MARGIN;
     int32_t n = 0;
     if (c->row_ms <= 0 && max > FIRST_GUESS)
@@ -78,7 +76,7 @@ int32_t qn_spec_worth(struct qn_spec_luck *l, const struct qn_spec_cost *c, int3
         if (l->pause > QN_SPEC_PAUSE_MAX)
             l->pause = QN_SPEC_PAUSE_MAX;
         l->wait = l->pause;
-        l->tried = l->right = 0; /* the next try is not held back by this one */
+        l->tried = l->right = 0; /* the next attempt starts from the prior */
     }
     return n;
 }
