@@ -1,4 +1,4 @@
-/* Error codes as HTTP, see answer.h. */
+/* Maps error codes to HTTP, see answer.h. */
 #include "answers/answer.h"
 
 #include "access/auth.h"
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One row per error code. The first status and code hold for a request, the second status for the
- * same error met while its model was being loaded. */
+/* One row per error code. The first status and the code are for a request, the second status for
+ * the same error while its model was being loaded. */
 static const struct {
     int status;
     const char *type, *code; /* code NULL: null in the body */
@@ -45,12 +45,12 @@ static const struct {
 
 enum { BODY_MAX = 64 * 1024, MODEL_SHOWN_MAX = 1024 };
 
-/* One error, ready to be written in any family. */
+/* An error with all values that any family writes. */
 struct saying {
     int status;
     const char *type, *code, *message;
-    const char *param, *model, *path, *id;      /* NULL: none */
-    const char *words;                          /* the message where nothing else has room */
+    const char *param, *model, *path, *id; /* NULL: none */
+    const char *words; /* the message for families that have room for one string only */
     const struct qn_crash_report *crash_report; /* NULL: none */
 };
 
@@ -59,7 +59,7 @@ static qn_err code_of(const struct qn_problem *p)
     return p->error->code < QN_ERR_COUNT ? p->error->code : QN_EINTERNAL;
 }
 
-/* A load that fails for one of the model's options: the model itself may be sound. */
+/* A load that fails because of one of the model's options: the model itself may be valid. */
 static bool is_about_option(const struct qn_problem *p)
 {
     return p->loading && *p->error->param && !qn_str_eq(p->error->param, "model") &&
@@ -116,7 +116,7 @@ static void write_anthropic(const struct saying *s, struct qn_jw *w)
     qn_jw_key(w, "error");
     qn_jw_obj(w);
     qn_jw_kstr(w, "type", anthropic_type(s->status));
-    /* Programs look for these words to learn that the conversation is too long. */
+    /* Clients search for these words to detect that the conversation is too long. */
     if (qn_str_eq(s->code, "context_length_exceeded")) {
         char text[QN_ERROR_MESSAGE_MAX + 32];
         snprintf(text, sizeof text, "prompt is too long: %s", s->message);
@@ -170,7 +170,7 @@ static void write_body(const struct saying *s, enum qn_family family, struct qn_
     qn_jw_obj_end(&w);
 }
 
-/* Lemonade's clients tell by these whether unpinning a model would help, or unloading one. */
+/* These codes tell Lemonade's clients whether unpinning a model would help, or unloading one. */
 static void name_conflict(struct saying *s)
 {
     static const struct {
@@ -238,7 +238,7 @@ const struct qn_profile *qn_request_profile(const struct qn_http *h)
 enum qn_family qn_request_family(const struct qn_http *h)
 {
     enum qn_family family = qn_family_of(qn_request_profile(h), qn_http_path(h));
-    /* Their client asks for models where everybody does. */
+    /* Anthropic's clients list models at the path that they share with OpenAI's. */
     if (family == QN_FAMILY_ERROR && qn_http_header(h, "anthropic-version"))
         family = QN_FAMILY_ANTHROPIC;
     return family;
@@ -284,7 +284,7 @@ void qn_answer_json(struct qn_http *h, int status, const struct qn_buf *body)
     static const char cut[] =
         "{\"error\":{\"message\":\"the answer is too long to be sent\",\"type\":"
         "\"server_error\",\"param\":null,\"code\":\"internal_error\"}}";
-    if (body->overflow) { /* half an object helps nobody */
+    if (body->overflow) { /* a truncated object is useless to a client */
         qn_http_reply(h, 500, "application/json", cut, sizeof cut - 1);
         return;
     }

@@ -1,4 +1,4 @@
-/* Writing down what a process left behind, see crash_report.h. */
+/* Builds and writes crash reports, see crash_report.h. */
 #include "answers/crash_report.h"
 
 #include "base/str.h"
@@ -9,13 +9,13 @@
 
 enum { WORDS_LINES = 3, WORDS_LINE_MAX = 300 };
 
-/* Bytes of a line that are shown: never half a character. */
+/* The bytes of a line that are shown: no truncated UTF-8 character. */
 static size_t shown(const char *line, size_t n, size_t max)
 {
     return n > max ? qn_utf8_whole(line, max) : n;
 }
 
-/* Where the line before p, which is the text's beginning or follows a newline, begins. */
+/* The beginning of the line before p, which is at the text's beginning or after a newline. */
 static const char *line_before(const char *text, const char *p)
 {
     p -= p > text;
@@ -51,7 +51,7 @@ bool qn_crash_report_of(const struct qn_crash_report *report, const struct qn_er
     return report && report->error.code == e->code && qn_str_eq(report->error.message, e->message);
 }
 
-/* The names that people search for; strsignal's are sentences. */
+/* The signals' symbolic names, which can be searched for; strsignal returns sentences. */
 static const char *signal_name(int number)
 {
     static const struct {
@@ -90,7 +90,7 @@ void qn_crash_report_members(const struct qn_crash_report *report, struct qn_jw 
     qn_jw_arr_end(w);
 }
 
-/* "2026-01-31T12:00:00.123Z info …": what our own programs tell of their daily work. */
+/* "2026-01-31T12:00:00.123Z info …": a routine line of one of quince's own programs. */
 static bool is_routine(const char *line)
 {
     enum { LEVEL_AT = 24 };

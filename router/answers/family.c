@@ -1,4 +1,4 @@
-/* The table of families, see family.h. The first row that fits decides. */
+/* The table of families, see family.h. The first matching row decides. */
 #include "answers/family.h"
 
 #include "answers/profile.h"
@@ -9,10 +9,10 @@
 
 static const char *const prefixes[] = {"/api/v1", "/api/v0", "/v1", "/v0"};
 
-enum reach { ALONE, BELOW, TREE }; /* the path itself; what is below it; both */
+enum reach { ALONE, BELOW, TREE }; /* the path itself; paths below it; both */
 
 static const struct {
-    bool versioned; /* path stands after one of the four prefixes, else at the root */
+    bool versioned; /* the path follows one of the four prefixes, else it is at the root */
     const char *path;
     enum reach reach;
     enum qn_family family;

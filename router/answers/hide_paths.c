@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUTE_MAX = 64 }; /* bytes that are looked at to know an API's path */
+enum { ROUTE_MAX = 64 }; /* bytes that are compared to recognise an API's path */
 
-/* A word that begins with a slash, has a second one further on (in "//" it is the rest of a URL),
- * and is no path of an API. */
+/* True for a word that begins with a slash, contains another one later (in "//" it is the rest of a
+ * URL) and is no path of an API. */
 static bool is_file(const char *word, size_t n)
 {
     char path[ROUTE_MAX];

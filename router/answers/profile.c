@@ -1,4 +1,5 @@
-/* The table of profiles, see profile.h. Where the page of an API gives a number, it stands here. */
+/* The table of profiles, see profile.h. Numbers are those of the API's documentation, where it has
+ * any. */
 #include "answers/profile.h"
 
 #include "base/str.h"
@@ -85,7 +86,8 @@ static const struct qn_profile rows[] =
                 .owned_by = "dppan",
                 .family = QN_FAMILY_ERROR,
                 .chat_family = QN_FAMILY_TEXT,
-                .statuses = {{QN_ENOTFOUND, 422, NULL}}, /* how its clients know an unknown model */
+                /* by this status its clients recognise an unknown model */
+                .statuses = {{QN_ENOTFOUND, 422, NULL}},
                 .chat = {.max_tokens = 512, .temperature = 0.8, .top_p = 0.95},
                 .complete = {.max_tokens = 512, .temperature = 0.8, .top_p = 0.95},
                 .model = QN_MODEL_REQUIRED,
