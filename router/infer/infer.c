@@ -1,5 +1,5 @@
-/* One inference request: its body is read, it becomes jobs, waits for its model and gets it; see
- * infer.h and run_private.h. */
+/* One inference request: read its body, make its jobs, wait for its model; see infer.h and
+ * run_private.h. */
 #include "infer/infer.h"
 
 #include "access/client_id.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 enum {
-    RUN_ARENA_MAX = 512 * 1024 * 1024 /* what the server takes of a body, and what is made of it */
+    RUN_ARENA_MAX = 512 * 1024 * 1024 /* limit of a body and of everything made from it */
 };
 
 static void gone(void *ctx)
@@ -28,7 +28,7 @@ static void gone(void *ctx)
     qn_infer_free(r);
 }
 
-/* The model is ready, or will not be. */
+/* The lease has been granted or refused. */
 static void granted(void *ctx, const struct qn_error *e)
 {
     struct qn_infer_run *r = ctx;
@@ -50,7 +50,7 @@ void qn_infer_wait_for_model(struct qn_infer_run *r)
     r->admission =
         (struct qn_admission){.client = qn_client_id(r->http),
                               .owner = qn_client_owner(r->http),
-                              /* without a job the model is to be loaded, no more */
+                              /* a request without jobs only loads the model */
                               .slots = r->rq.n_jobs ? qn_infer_answers(&r->rq.jobs[0]) : 0,
                               .max_queue = r->rq.profile->queue,
                               .again = r->retried};
@@ -62,8 +62,8 @@ void qn_infer_wait_for_model(struct qn_infer_run *r)
         qn_infer_fail(r, &e, false);
 }
 
-/* A request that only ends a model's stay: as with "keep_alive": 0 in any other, who uses it may
- * finish. One that is not loaded is where it should be. */
+/* A request that only ends a model's keep-alive time: as with "keep_alive": 0 in any other request,
+ * running requests may finish. It succeeds for a model that is not loaded. */
 static void unload_only(struct qn_infer_run *r)
 {
     struct qn_error e = {0};
@@ -82,7 +82,7 @@ static void too_late(void *ctx)
     struct qn_error e = {0};
     r->late = true;
     if (r->aside)
-        return; /* a worker has the run: it fails when that is back */
+        return; /* a worker uses the run: it fails when the worker has finished */
     qn_infer_late_words(r, &e);
     qn_infer_fail(r, &e, false);
 }
@@ -93,7 +93,7 @@ static void apply_choice(void *ctx)
     r->err = qn_choice_apply(&r->choice, &r->rq, &r->error);
 }
 
-/* The request has been understood: it becomes jobs and waits for its model. */
+/* The request is complete: makes its jobs and waits for its model. */
 static void chosen(void *ctx)
 {
     struct qn_infer_run *r = ctx;
@@ -130,7 +130,7 @@ static void go_on(struct qn_infer_run *r)
     qn_infer_aside(r, apply_choice, chosen);
 }
 
-/* The model has been downloaded, or cannot be. */
+/* The model has been downloaded, or the download has failed. */
 static void installed(void *ctx, const struct qn_error *e)
 {
     struct qn_infer_run *r = ctx;
@@ -182,7 +182,7 @@ static void read_body(void *ctx)
     qn_reading_do(&r->reading);
 }
 
-/* The body is there; kept answers are looked up where the dialect asks for some. */
+/* The body has been parsed; loads stored responses where the dialect asks for some. */
 static void body_read(void *ctx)
 {
     struct qn_infer_run *r = ctx;
@@ -202,7 +202,7 @@ static void body_read(void *ctx)
                            read->chain, read->ids, read->n_ids, found, r);
 }
 
-/* The body is the run's from here on. */
+/* Moves the body from the HTTP request to the run. */
 static void take_body(struct qn_infer_run *r)
 {
     struct qn_reading *x = &r->reading;
@@ -236,7 +236,7 @@ void qn_infer_as(const struct qn_inference *with, struct qn_http *h,
     qn_logs_own(with->telemetry->logs, r->id, r->caller.owner);
     const char *name = qn_admission_name(h, qn_request_profile(h), r->id);
     const char *own = qn_client_request_id(h);
-    /* Who names requests wants to find them again. */
+    /* A client that names its requests probably looks for them in the log: level info. */
     qn_log(own ? QN_LOG_INFO : QN_LOG_DEBUG, "infer", "id=%s name=%s client=\"%s\" own_name=\"%s\"",
            r->id, name, qn_client_id(h), own ? own : "");
     if (dialect->id_header)

@@ -1,5 +1,5 @@
-/* See kept.h. Neither the catalog nor a worker can be called off, so a look that is left on its way
- * is freed when they are done with it. */
+/* See kept.h. Neither a catalog query nor a worker can be cancelled, so an abandoned object is
+ * freed when they have finished. */
 #include "infer/kept.h"
 
 #include "base/arena.h"
@@ -12,8 +12,8 @@
 struct qn_kept_look {
     struct qn_loop *loop;
     struct qn_request *rq;
-    bool busy, left;        /* somebody works on it; nobody waits for it */
-    struct qn_arena *arena; /* of the texts */
+    bool busy, left;        /* a query or worker uses it; the request has abandoned it */
+    struct qn_arena *arena; /* holds the texts */
     struct qn_kept *kept;
     size_t n, n_chain;
     struct qn_error error;
@@ -34,7 +34,7 @@ static void look_free(void *ctx)
     free(look);
 }
 
-/* Many small pieces of memory take long to give back, too. */
+/* Freeing many small allocations takes long, too, so a worker does it. */
 static void look_end(struct qn_kept_look *look)
 {
     if (look->n)
@@ -56,7 +56,7 @@ static void tell(struct qn_kept_look *look)
     look->fn(look->ctx, look->error.code ? &look->error : NULL);
 }
 
-/* Worker. The bytes are our own, but they come from a disk. */
+/* Runs on a worker. The texts were written by this server, but the disk may have damaged them. */
 static void open_all(void *ctx)
 {
     struct qn_kept_look *look = ctx;
@@ -64,7 +64,8 @@ static void open_all(void *ctx)
     for (size_t i = 0; i < look->n && !e->code; i++) {
         struct qn_kept *k = &look->kept[i];
         if (qn_json_parse(k->input, strlen(k->input), &k->input_doc, e) == QN_OK)
-            (void)qn_json_parse(k->body, strlen(k->body), &k->body_doc, e); /* the loop sees it */
+            /* the loop reports the error */
+            (void)qn_json_parse(k->body, strlen(k->body), &k->body_doc, e);
     }
 }
 
@@ -73,7 +74,7 @@ static void opened(void *ctx)
     tell(ctx);
 }
 
-/* The texts stay where they are. */
+/* Takes over the catalog's arena, so that the texts need not be copied. */
 static void take(struct qn_kept_look *look, const struct qn_answers_found *found)
 {
     look->arena = *found->arena;

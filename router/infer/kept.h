@@ -1,5 +1,5 @@
-/* The kept answers that a request goes on from: found by the catalog, opened by a worker, since
- * they may be many megabytes of JSON. Loop thread only. */
+/* Loads the stored responses that a request continues: rows from the catalog, parsed on a worker,
+ * since they may have many megabytes of JSON. Loop thread only. */
 #ifndef QN_INFER_KEPT_H
 #define QN_INFER_KEPT_H
 
@@ -10,18 +10,18 @@ struct qn_kept_look;
 struct qn_loop;
 struct qn_catalog;
 
-/* e NULL: rq has them. */
+/* E NULL: rq has them. */
 typedef void (*qn_kept_fn)(void *ctx, const struct qn_error *e);
 
-/* Looks among the answers of `of` for the conversation that ends with the answer `chain` (MAY be
- * NULL) and for n single answers. fn is called once, not from within, unless the look is left
- * before. */
+/* Loads, among the stored responses that `of` may read, the conversation that ends with the
+ * response `chain` (MAY be NULL) and n single responses. fn is called once, not from within, unless
+ * qn_kept_leave is called before. */
 struct qn_kept_look *qn_kept_look(struct qn_loop *loop, struct qn_catalog *catalog,
                                   const struct qn_answers_of *of, struct qn_request *rq,
                                   const char *chain, const char *const *ids, size_t n,
                                   qn_kept_fn fn, void *ctx);
 
-/* The request needs them no more, or is gone. NULL allowed. */
+/* The request has ended, or does not need the responses any more. NULL allowed. */
 void qn_kept_leave(struct qn_kept_look *look);
 
 #endif

@@ -22,7 +22,7 @@ const char *qn_choice_stand_in(const struct qn_models *models, struct qn_arena *
     return name;
 }
 
-/* Clients of some APIs name no model, or any. */
+/* Clients of some APIs name no model, or an arbitrary one. */
 static void choose(const struct qn_models *models, const struct qn_dialect *dialect,
                    struct qn_request *rq)
 {
@@ -48,7 +48,7 @@ static void choose(const struct qn_models *models, const struct qn_dialect *dial
         rq->model = other;
 }
 
-/* A preset may have a template of its own, which says nothing of reasoning. */
+/* A preset may have a template of its own, of which it is unknown whether it supports reasoning. */
 static bool has_template(const char *preset)
 {
     struct qn_json *doc;
@@ -60,7 +60,7 @@ static bool has_template(const char *preset)
     return has;
 }
 
-/* What a model that is refused cannot do. */
+/* The task that a refused model cannot do, for the message. */
 static const char *task_words(enum qn_task task)
 {
     return task == QN_TASK_EMBED    ? "make embeddings"
@@ -108,7 +108,7 @@ size_t qn_choice_bytes(const struct qn_model_choice *c)
 
 qn_err qn_choice_apply(const struct qn_model_choice *c, struct qn_request *rq, struct qn_error *e)
 {
-    if (rq->must_reason && c->cannot_reason && !has_template(c->preset)) /* in Ollama's words */
+    if (rq->must_reason && c->cannot_reason && !has_template(c->preset)) /* Ollama's message */
         return qn_fail_param(e, QN_EUNSUPPORTED, "think", "\"%s\" does not support thinking",
                              rq->model);
     return qn_preset_apply(c->preset, rq, e);

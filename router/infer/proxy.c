@@ -17,8 +17,8 @@ struct proxy {
     struct qn_http *http;
     struct qn_lease *lease;
     struct qn_post *post;
-    struct qn_stream *stream; /* NULL: the head has not come */
-    struct qn_timer *resume;  /* the stream has room again */
+    struct qn_stream *stream; /* NULL: the head has not arrived */
+    struct qn_timer *resume;  /* runs when the stream has room again */
 };
 
 static void proxy_free(struct proxy *p)
@@ -43,7 +43,8 @@ static void resume(void *ctx)
     qn_http_post_pause(p->post, false);
 }
 
-/* The other side may have words at once, and the stream may not be written to from here. */
+/* Uses a timer: the server may have data at once, and the stream must not be written from this
+ * callback. */
 static void drained(void *ctx)
 {
     struct proxy *p = ctx;

@@ -22,7 +22,7 @@ static qn_err read_json(struct qn_reading *r)
     if (!r->n)
         return qn_fail(&r->error, QN_EFORMAT, "the request body is empty: a JSON object is needed");
     qn_err err = qn_json_parse(r->text, r->n, &r->doc, &why);
-    body_free(r); /* files and maps may be slow to go, too */
+    body_free(r); /* freeing files and mappings may be slow, too */
     if (err)
         return qn_fail(&r->error, QN_EFORMAT, "the request body is not valid JSON: %s",
                        why.message);
@@ -34,7 +34,7 @@ static qn_err read_json(struct qn_reading *r)
 
 void qn_reading_do(struct qn_reading *r)
 {
-    if (r->dialect->form) /* its files lie in the body */
+    if (r->dialect->form) /* the form's files are in the body */
         r->err =
             qn_form_read(r->content_type, r->text, r->n, r->arena, &r->doc, &r->files, &r->error);
     else

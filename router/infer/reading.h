@@ -1,5 +1,4 @@
-/* A request's body as the document that its dialect reads: JSON, or a form's fields and files.
- * Any thread. */
+/* Parses a request's body for its dialect: JSON, or a form's fields and files. Any thread. */
 #ifndef QN_INFER_READING_H
 #define QN_INFER_READING_H
 
@@ -7,30 +6,30 @@
 #include "formats/multipart.h"
 #include "io/body.h"
 
-enum { QN_READ_ON_LOOP_MAX = 256 * 1024 }; /* bytes of JSON that are read at once: 3 ms */
+enum { QN_READ_ON_LOOP_MAX = 256 * 1024 }; /* bytes of JSON that are parsed on the loop: 3 ms */
 
 struct qn_reading {
-    /* before: */
+    /* input: */
     const struct qn_dialect *dialect;
     struct qn_arena *arena;
     const char *content_type; /* or NULL */
-    struct qn_body *body;     /* its own */
+    struct qn_body *body;     /* owned */
     const char *text;         /* lent by body */
     size_t n;
-    /* after: */
-    struct qn_json *doc; /* NULL: it is not JSON */
+    /* result: */
+    struct qn_json *doc; /* NULL: not JSON */
     struct qn_multipart files;
-    const char *chain; /* what qn_dialect.earlier says */
+    const char *chain; /* set by qn_dialect.earlier */
     const char *ids[QN_EARLIER_MAX];
     size_t n_ids;
     qn_err err;
     struct qn_error error;
 };
 
-/* Reads what is set before. A body that is not needed any more is given back. */
+/* Parses the input. Frees the body when it is not needed any more. */
 void qn_reading_do(struct qn_reading *r);
 
-/* Gives everything back but the arena; also of a reading that never was done. */
+/* Frees everything except the arena; also without a call of qn_reading_do. */
 void qn_reading_deinit(struct qn_reading *r);
 
 #endif

@@ -1,9 +1,10 @@
-/* The memory of a run, and the work that is done for it elsewhere; see run_private.h.
+/* The memory of a run, and the work that workers do for it; see run_private.h.
  *
- * Where a request is large, a worker does what is proportional to its size: reading it, encoding
- * its jobs, writing a whole reply, freeing all that. While the worker reads or writes (aside),
- * nothing else is done for the run; while it encodes, other jobs go on. A run that ends meanwhile
- * gives up its lease and its connection at once, and its memory when the worker is back. */
+ * For a large request a worker does everything whose cost is proportional to its size: parsing it,
+ * encoding its jobs, writing a complete response, freeing all that. While a worker parses or writes
+ * (aside), nothing else is done for the run; while it encodes, other jobs go on. A run that ends
+ * meanwhile releases its lease and its connection at once, and its memory when the worker has
+ * finished. */
 #include "infer/run_private.h"
 
 #include <stdlib.h>

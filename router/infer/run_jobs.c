@@ -1,5 +1,5 @@
-/* The jobs of a run: encoded, sent to the model's process, and their events handed to the dialect;
- * see run_private.h. */
+/* The jobs of a run: encode them, send them to the model's process, pass their events to the
+ * dialect; see run_private.h. */
 #include "infer/run_private.h"
 
 #include "base/log.h"
@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* That an event adds to a reply besides its texts, and again for each input it has a result of. */
+/* Bytes that an event adds to a response besides its texts, and again for each input with a
+ * result. */
 enum { EVENT_REPLY_BYTES = 64 };
 
-/* A job on its way into a frame, in a worker's hands. */
+/* A job that a worker encodes to a frame. */
 struct encoding {
     struct qn_infer_run *run;
     size_t i;
-    unsigned round; /* of the run: a result of an earlier round is dropped */
+    unsigned round; /* of the run: a result of an earlier attempt is dropped */
     struct qn_job job;
     struct qn_buf frame;
     qn_err err;
@@ -50,7 +51,7 @@ int64_t qn_infer_answers(const struct qn_job *job)
     return job->sampling.n == QN_UNSET ? 1 : job->sampling.n;
 }
 
-/* A request that the model refuses does not decide how long the model stays. */
+/* A request that the model refuses does not set the keep-alive time. */
 static void keep_model(struct qn_infer_run *r)
 {
     if (!r->kept && r->rq.keep_alive_ms != QN_UNSET)
@@ -58,7 +59,8 @@ static void keep_model(struct qn_infer_run *r)
     r->kept = true;
 }
 
-/* A child that broke is forgiven once, while its client has not heard a word of the answer. */
+/* After a failure of the child the request is repeated once, if its client has got no content
+ * yet. */
 static void job_failed(struct qn_infer_run *r, const struct qn_error *e)
 {
     if (e->code != QN_ECHILD || r->spoken || r->retried || r->with->serving->stopping) {
@@ -132,7 +134,7 @@ static void send_job(struct qn_infer_run *r, struct encoding *x)
     else if (qn_upstream_send(qn_lease_child(r->lease), &x->job, &x->frame, on_event, j, &j->up,
                               &e) == QN_EBUSY &&
              r->large)
-        e.code = QN_ECHILD; /* the child was ready when the job went to the worker */
+        e.code = QN_ECHILD; /* the child was ready when the job was given to the worker */
     if (e.code)
         job_failed(r, &e);
     else if (r->paused)
@@ -175,7 +177,7 @@ static void start_job(struct qn_infer_run *r, size_t i)
     qn_loop_work(r->with->serving->loop, encode, encoded, x);
 }
 
-/* A further job's turn has come. */
+/* The lease of an additional job has been granted or refused. */
 static void job_granted(void *ctx, const struct qn_error *e)
 {
     struct qn_infer_job *j = ctx;
@@ -187,13 +189,13 @@ static void job_granted(void *ctx, const struct qn_error *e)
     start_job(j->run, (size_t)(j - j->run->jobs));
 }
 
-/* The first job has the request's turn; each further one takes a turn of its own, so that many
- * prompts in one request are no way to the front. */
+/* The first job uses the request's lease; each additional one waits for a lease of its own, so that
+ * many prompts in one request do not bypass the queue. */
 void qn_infer_start_jobs(struct qn_infer_run *r)
 {
     r->dialect->free(r->reply.own);
     r->reply.own = NULL;
-    qn_buf_clear(&r->out); /* of an attempt before, of which its client has seen nothing */
+    qn_buf_clear(&r->out); /* output of an earlier attempt, of which the client has got nothing */
     r->dialect->begin(&r->reply);
     if (r->rq.n_jobs == 0) {
         keep_model(r);

@@ -1,9 +1,9 @@
-/* What the files that make up infer.h share: one inference request on its way. Nobody else includes
- * this. Loop thread, unless a function says otherwise.
+/* Shared by the files that implement infer.h: one inference request in progress. No other file
+ * includes this. Loop thread, unless a function says otherwise.
  *
- * A run owns everything of one request: its lease on the model, one upstream per job, the reply in
- * the making. It ends in exactly one of finish (all jobs ended), fail, or the client going away,
- * and is freed there. */
+ * A run owns everything of one request: its lease on the model, one upstream per job, the response
+ * in progress. It ends in exactly one of finish (all jobs ended), fail, or the client's
+ * disconnection, and is freed there. */
 #ifndef QN_INFER_RUN_PRIVATE_H
 #define QN_INFER_RUN_PRIVATE_H
 
@@ -23,7 +23,7 @@ struct qn_infer_run;
 struct qn_infer_job {
     struct qn_infer_run *run;
     struct qn_upstream *up; /* NULL: not started, or ended */
-    struct qn_lease *lease; /* its turn; NULL: the request's own, or none any more */
+    struct qn_lease *lease; /* for an additional job; NULL: the request's own lease, or released */
     int64_t done;           /* choices that are complete */
 };
 
@@ -31,42 +31,43 @@ struct qn_infer_run {
     const struct qn_inference *with;
     struct qn_http *http;
     const struct qn_dialect *dialect;
-    const char *as; /* the model, whatever the request names; NULL: as it names */
+    const char *as; /* the model, whatever the request names; NULL: the named one */
     struct qn_request rq;
     struct qn_reply reply;
     struct qn_arena *arena;
-    struct qn_reading reading; /* the body, and what it says */
+    struct qn_reading reading; /* the body and its document */
     struct qn_model_choice choice;
     struct qn_buf out;
     char id[QN_REQUEST_ID_DIGITS + 1];
-    char answer_id[QN_ANSWER_ID_DIGITS + 1]; /* opens the kept answer, so it is never logged */
+    char answer_id[QN_ANSWER_ID_DIGITS +
+                   1]; /* gives access to the stored response, so it is never logged */
     struct qn_caller caller;
-    struct qn_kept_look *look;   /* NULL: the request goes on from nothing */
-    struct qn_pull_first *first; /* NULL: the model needs not be downloaded */
+    struct qn_kept_look *look;   /* NULL: no stored responses are being loaded */
+    struct qn_pull_first *first; /* NULL: no download is waited for */
     struct qn_lease *lease;
     struct qn_infer_job *jobs;
     size_t open;              /* jobs that have not ended */
     struct qn_stream *stream; /* NULL: the head has not been sent */
     struct qn_admission admission;
     struct qn_timer *beat;
-    struct qn_timer *deadline; /* NULL: the answer may take any time */
+    struct qn_timer *deadline; /* NULL: no time limit */
     struct qn_timer *resume;   /* the stream has room again; runs outside the stream's callback */
-    struct qn_timer *unread;   /* paused: the next look at what the client reads */
-    int64_t unread_bytes;      /* at the last one */
+    struct qn_timer *unread;   /* paused: the next check whether the client reads */
+    int64_t unread_bytes;      /* at the last check */
     bool paused;
-    bool spoken;     /* part of the answer itself has been sent */
-    bool retried;    /* a broken child has been forgiven once */
-    bool kept;       /* how long the model stays has been told */
-    bool late;       /* the time that it may take is over */
-    bool large;      /* work in proportion to its size is a worker's */
-    bool aside;      /* a worker reads or writes: the run waits for it */
-    bool ended;      /* it is freed when no worker is busy with it */
-    size_t busy;     /* workers */
-    unsigned round;  /* of jobs: each attempt is one */
-    qn_post_fn then; /* what comes after aside */
-    qn_err err;      /* of what was done there */
+    bool spoken;     /* part of the response's content has been sent */
+    bool retried;    /* the request has been repeated once after a failure of the child */
+    bool kept;       /* the keep-alive time has been set */
+    bool late;       /* the time limit has been exceeded */
+    bool large;      /* work proportional to its size is done by a worker */
+    bool aside;      /* a worker parses or writes: the run waits for it */
+    bool ended;      /* to be freed when no worker uses it */
+    size_t busy;     /* number of workers */
+    unsigned round;  /* of jobs: the number of the attempt */
+    qn_post_fn then; /* continuation after the worker */
+    qn_err err;      /* result of the worker */
     struct qn_error error;
-    size_t heard; /* bytes of events, as a reply would have them */
+    size_t heard; /* bytes of events, as they would be in a response */
     int64_t began_ms, wrote_ms, limit_ms;
     struct qn_meter meter;
 };
@@ -78,31 +79,31 @@ void qn_infer_wait_for_model(struct qn_infer_run *r);
 
 /* ---- run.c ---- */
 
-/* work(r), by a worker where the request is large, then then(r). */
+/* Calls work(r), on a worker if the request is large, then then(r) on the loop. */
 void qn_infer_aside(struct qn_infer_run *r, qn_post_fn work, qn_post_fn then);
-/* A worker that was counted in r->busy is back. False: the run has ended meanwhile, and may be
- * gone. */
+/* Called when a worker that was counted in r->busy has finished. False: the run has ended
+ * meanwhile, and may have been freed. */
 bool qn_infer_is_back(struct qn_infer_run *r);
 void qn_infer_late_words(const struct qn_infer_run *r, struct qn_error *e);
-/* Gives everything back but the http request, which is answered or gone. */
+/* Frees everything except the http request, which has been responded to or is gone. */
 void qn_infer_free(struct qn_infer_run *r);
 
 /* ---- run_jobs.c ---- */
 
-/* Answers that a job wants at once. */
+/* Sequences that a job computes at once. */
 int64_t qn_infer_answers(const struct qn_job *job);
-void qn_infer_start_jobs(struct qn_infer_run *r); /* it has its lease */
+void qn_infer_start_jobs(struct qn_infer_run *r); /* once the lease is granted */
 void qn_infer_stop_jobs(struct qn_infer_run *r);
 void qn_infer_pause_jobs(struct qn_infer_run *r, bool paused);
 
 /* ---- run_reply.c ---- */
 
-/* Sends what the dialect has written; the head goes first. */
+/* Sends what the dialect has written, after the head. */
 void qn_infer_flush(struct qn_infer_run *r);
-void qn_infer_beat(void *ctx); /* a timer's: a sign of life is due */
-/* While the client does not read, it is looked at whether others wait for the model. */
+void qn_infer_beat(void *ctx); /* timer callback: sends a keep-alive if needed */
+/* While the client does not read, checks whether other requests wait for the model. */
 void qn_infer_watch_reader(struct qn_infer_run *r, bool watched);
-/* The two ends of a request that still has its client; the run is freed. */
+/* The two ends of a request whose client is connected; the run is freed. */
 void qn_infer_fail(struct qn_infer_run *r, const struct qn_error *e, bool loading);
 void qn_infer_finish(struct qn_infer_run *r);
 

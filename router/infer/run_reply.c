@@ -1,5 +1,5 @@
-/* The reply of a run: what its client is sent and when, whether the client reads, and how the
- * request ends; see run_private.h. */
+/* The response of a run: what is sent to the client and when, whether the client reads it, and how
+ * the request ends; see run_private.h. */
 #include "infer/run_private.h"
 
 #include "answers/answer.h"
@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-enum { REPLY_ON_LOOP_MAX = 256 * 1024 }; /* bytes of events whose whole reply is written at once */
+/* Bytes of events whose complete response is written on the loop. */
+enum { REPLY_ON_LOOP_MAX = 256 * 1024 };
 
 static void look_at_reader(void *ctx)
 {
@@ -47,7 +48,8 @@ static void resume(void *ctx)
         qn_infer_pause_jobs(r, false);
 }
 
-/* The stream may not be written to from here, and a resumed job may have words at once. */
+/* Uses a timer: the stream must not be written from this callback, and a resumed job may have data
+ * at once. */
 static void drained(void *ctx)
 {
     struct qn_infer_run *r = ctx;
@@ -79,7 +81,7 @@ void qn_infer_flush(struct qn_infer_run *r)
         qn_infer_pause_jobs(r, true);
 }
 
-/* The last word of any request that still has its client: the run is freed, then the reply ends. */
+/* Ends a request whose client is connected: the run is freed, then the response ends. */
 static void answer_end(struct qn_infer_run *r, int status)
 {
     struct qn_http *h = r->http;
@@ -161,7 +163,7 @@ static void finished(void *ctx)
         r->meter.first_us ? (r->meter.first_us - r->meter.began_us) / 1000 : 0; /* until a word */
     qn_meter_end(&r->meter, QN_METER_COMPLETED);
     double ms = r->meter.output_ms;
-    if (r->lease) /* none is needed to unload */
+    if (r->lease) /* an unload needs none */
         qn_lease_count(r->lease, ms > 0 ? (double)r->meter.output * 1000 / ms : 0);
     qn_info("infer",
             "id=%s model=%s task=%s prompt=%lld cached=%lld output=%lld ms=%lld first_ms=%lld "
@@ -182,18 +184,18 @@ static void finished(void *ctx)
 void qn_infer_finish(struct qn_infer_run *r)
 {
     r->large = r->large || r->heard > REPLY_ON_LOOP_MAX;
-    qn_timer_stop(r->deadline); /* the answer is there */
+    qn_timer_stop(r->deadline); /* the response is complete */
     r->deadline = NULL;
     qn_infer_aside(r, write_end, finished);
 }
 
-/* A beat is due: say something if nothing has been said for so long. */
+/* Sends a keep-alive if nothing has been sent for QN_INFER_BEAT_MS. */
 void qn_infer_beat(void *ctx)
 {
     struct qn_infer_run *r = ctx;
     int64_t wait = r->wrote_ms + QN_INFER_BEAT_MS - qn_now_ms();
     if (wait <= 0) {
-        if (!r->paused && !r->aside) { /* a client that does not read needs no sign of life */
+        if (!r->paused && !r->aside) { /* a client that does not read needs no keep-alive */
             r->dialect->ping(&r->reply);
             qn_infer_flush(r);
         }
