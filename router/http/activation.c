@@ -1,4 +1,4 @@
-/* sd_listen_fds's protocol without its library, see activation.h. */
+/* The protocol of sd_listen_fds without its library, see activation.h. */
 #include "http/activation.h"
 
 #include "base/str.h"
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The port of a TCP socket in listen; -1: it is something else. */
+/* The port of a listening TCP socket; -1: it is something else. */
 static int listens_on(int fd)
 {
     struct sockaddr_storage a;
@@ -25,7 +25,7 @@ static int listens_on(int fd)
     return a.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)(void *)&a)->sin6_port) : -1;
 }
 
-/* Cuts the next name of "a:b:c" off; *names moves on. */
+/* Splits the next name off "a:b:c"; *names moves on. */
 static const struct qn_profile *next_profile(const char **names)
 {
     char name[32] = "";

@@ -1,5 +1,5 @@
-/* Listening and accepting, see listen.h. A port that is taken is found out by bind: SO_REUSEADDR
- * on Linux lets a socket in TIME_WAIT be reused, never one that listens. */
+/* Listening and accepting, see listen.h. bind detects a port in use: on Linux SO_REUSEADDR lets an
+ * address in TIME_WAIT be reused, but never one that is listened on. */
 #include "http/listen.h"
 
 #include "base/buf.h"
@@ -22,7 +22,7 @@ enum {
     BACKLOG = 512,
     ACCEPTS_PER_TURN = 64,
     REST_MS = 100,  /* pause after running out of descriptors */
-    PORT_TRIES = 20 /* for a port that is free on every address */
+    PORT_TRIES = 20 /* to find a port that is free on every address */
 };
 
 struct qn_listen {
@@ -52,8 +52,8 @@ static void rested(void *ctx)
     set_watches(ls, EPOLLIN);
 }
 
-/* Takes what waits on every socket; the watch does not say which one woke us, and a look at the
- * others costs one call. */
+/* Accepts waiting connections on every socket; the watch does not tell which one is ready, and
+ * checking the others costs one system call each. */
 static void on_readable(void *ctx, uint32_t events)
 {
     struct qn_listen *ls = ctx;
@@ -79,7 +79,7 @@ static void on_readable(void *ctx, uint32_t events)
             }
             if (errno == EAGAIN || errno == EWOULDBLOCK)
                 break;
-            /* anything else (ECONNABORTED, EPROTO ...) is about the one connection: go on */
+            /* any other error (ECONNABORTED, EPROTO ...) concerns only this connection: go on */
         }
 }
 
@@ -149,15 +149,14 @@ static void close_all(struct qn_listen *ls)
     ls->n = 0;
 }
 
-/* True when an address of this kind does not exist on the machine at all: a system without IPv6
- * still has its 127.0.0.1. */
+/* True when the machine has no address of this kind: a system without IPv6 still has 127.0.0.1. */
 static bool missing(int why)
 {
     return why == EAFNOSUPPORT || why == EADDRNOTAVAIL || why == EPROTONOSUPPORT;
 }
 
-/* Binds all addresses on one port. *again: a port picked by the first address was taken on another.
- */
+/* Binds all addresses on one port. *again: the port picked for the first address is in use on
+ * another. */
 static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list,
                        const struct qn_listen_address *place, bool *again, struct qn_error *e)
 {
@@ -199,7 +198,7 @@ static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list,
     return qn_fail(e, QN_EIO, "cannot listen on %s (%s): %s", place->host, text, strerror(why));
 }
 
-/* localhost is both loopback addresses, whatever /etc/hosts says. */
+/* Localhost means both loopback addresses, whatever /etc/hosts says. */
 static qn_err addresses(const struct qn_listen_address *place, struct addrinfo **v4,
                         struct addrinfo **v6, struct qn_error *e)
 {
@@ -251,7 +250,7 @@ qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server,
         goto out;
     for (last = v4; last->ai_next; last = last->ai_next)
         ;
-    last->ai_next = v6; /* one list; cut again before it is freed */
+    last->ai_next = v6; /* one list; split again before it is freed */
     for (const struct addrinfo *a = v4; a && !err; a = a->ai_next)
         if (!place->guarded && !is_loopback(a->ai_addr))
             err = refuse_public(place->host_set, place->host, e);

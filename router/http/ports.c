@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What each opening needs. */
+/* The parameters of each opening. */
 struct opening {
     struct qn_ports *ports;
     struct qn_loop *loop;
@@ -33,7 +33,7 @@ const char *qn_ports_set_by(const char *setting)
     return known[i].set;
 }
 
-/* setting: one of those above, that asks for it. */
+/* setting: one of the settings above, which defines the port. */
 static qn_err open_one(const struct opening *o, const char *setting, const char *host, int port,
                        const struct qn_profile *profile, struct qn_listen **out, struct qn_error *e)
 {
@@ -46,8 +46,7 @@ static qn_err open_one(const struct opening *o, const char *setting, const char 
     return qn_listen_open(o->loop, o->server, &place, out, e);
 }
 
-/* Opens a listener over the sockets that were passed for it; *out stays NULL when there are none.
- */
+/* Opens a listener for the sockets passed for it; *out stays NULL when there are none. */
 static qn_err adopt(const struct opening *o, bool for_main, const struct qn_profile *profile,
                     struct qn_listen **out, struct qn_error *e)
 {
@@ -66,7 +65,7 @@ static qn_err adopt(const struct opening *o, bool for_main, const struct qn_prof
     return err;
 }
 
-/* From the service manager or by the settings. */
+/* Opens the main port, from the service manager or by the settings. */
 static qn_err open_main(const struct opening *o, struct qn_error *e)
 {
     const struct qn_profile *profile = qn_profile_find(o->settings->profile);
@@ -85,7 +84,7 @@ static qn_err open_passed(const struct opening *o, struct qn_error *e)
     return err;
 }
 
-/* Those besides the main one. */
+/* Opens the additional ports. */
 static qn_err open_more(const struct opening *o, struct qn_error *e)
 {
     struct qn_ports *p = o->ports;
@@ -103,8 +102,9 @@ static qn_err open_more(const struct opening *o, struct qn_error *e)
     return err;
 }
 
-/* With auto the port is left to an Ollama that is installed as a service: it would not start, today
- * or after the next boot, and its words would not say why. */
+/* With auto, the port is left free for an Ollama that is installed as a service: otherwise that
+ * service would fail to start, now or after the next boot, with an error that does not name the
+ * cause. */
 static bool leave_to_service(struct qn_ports *p, const struct qn_listener *l)
 {
     char unit[QN_OLLAMA_UNIT_PATH_MAX];

@@ -1,5 +1,5 @@
-/* Every port the server has: the main one, those besides it, those that a service manager has
- * passed in, the one published for WebSockets. Loop thread only. */
+/* All ports of the server: the main one, additional ones, those passed by a service manager, the
+ * one published for WebSockets. Loop thread only. */
 #ifndef QN_HTTP_PORTS_H
 #define QN_HTTP_PORTS_H
 
@@ -19,31 +19,32 @@ enum { QN_PORTS_MESSAGE_MAX = 1536, QN_PORTS_SETTING_MAX = 64 };
 struct qn_ports {
     struct qn_activation passed; /* from the service manager; read before qn_ports_open */
     struct qn_listen *main;
-    struct qn_listeners places; /* besides the main port */
+    struct qn_listeners places; /* additional ports */
     struct qn_listen *more[QN_LISTENERS_MAX];
-    struct qn_listen *ollama;                    /* NULL: off, or not to be had */
-    char ollama_setting[QN_PORTS_SETTING_MAX];   /* that this comes from */
-    char ollama_message[QN_PORTS_MESSAGE_MAX];   /* why it is not there; "": it is, or it is off */
+    struct qn_listen *ollama;                    /* NULL: off, or unavailable */
+    char ollama_setting[QN_PORTS_SETTING_MAX];   /* the setting's value for it */
+    char ollama_message[QN_PORTS_MESSAGE_MAX];   /* why it is not open; "": it is open, or off */
     struct qn_listen *adopted[QN_PROFILE_COUNT]; /* passed, and not for the main port */
-    struct qn_listen *sockets; /* the port for WebSockets; NULL: the setting says off */
+    struct qn_listen *sockets; /* the port for WebSockets; NULL: the setting is off */
 };
 
-/* Opens what the settings and the service manager say; connections go to server. may_be_public:
- * addresses that other machines can reach are not refused. After an error, too, qn_ports_close. */
+/* Opens the ports of the settings and of the service manager; connections go to server.
+ * may_be_public: addresses that other machines can reach are allowed. Call qn_ports_close also
+ * after an error. */
 qn_err qn_ports_open(struct qn_ports *p, struct qn_loop *l, struct qn_http_server *server,
                      const struct qn_settings *s, bool may_be_public, struct qn_error *e);
 void qn_ports_close(struct qn_ports *p);
 
-/* Follows the setting ollama-port while the server runs: frees its port, or takes another one. What
- * fails is logged and kept in ollama_message. */
+/* Applies a change of the setting ollama-port while the server runs: closes its port, or opens
+ * another one. An error is logged and kept in ollama_message. */
 void qn_ports_follow_ollama(struct qn_ports *p, struct qn_loop *l, struct qn_http_server *server,
                             const struct qn_settings *s, bool may_be_public);
 
-/* Writes the member "ollama": {"port","message"}: the port for programs made for Ollama (null:
- * there is none), and what a person should know of it (null: nothing). */
+/* Writes the member "ollama": {"port","message"}: the port for Ollama's clients (null: none), and a
+ * message for the user (null: none). */
 void qn_ports_write_ollama(struct qn_jw *w, const struct qn_ports *p);
 
-/* The numbers of all ports that are open; returns how many. */
+/* The numbers of all open ports; returns how many. */
 enum { QN_PORTS_OWN_MAX = QN_LISTENERS_MAX + QN_PROFILE_COUNT + 3 };
 size_t qn_ports_own(const struct qn_ports *p, int out[static QN_PORTS_OWN_MAX]);
 
@@ -53,7 +54,7 @@ const char *qn_ports_set_by(const char *setting);
 
 /* True when other machines can reach any of them. */
 bool qn_ports_open_to_others(const struct qn_ports *p);
-/* The one that clients made for Lemonade look for WebSockets at. */
+/* The port where Lemonade's clients expect WebSockets. */
 int qn_ports_websocket(const struct qn_ports *p);
 
 #endif

@@ -1,4 +1,5 @@
-/* See ports_try.h. All places stay open until the last one is: two may clash with each other. */
+/* See ports_try.h. All addresses stay open until the last one is: two may conflict with each
+ * other. */
 #include "http/ports_try.h"
 
 #include "base/arena.h"
@@ -32,7 +33,8 @@ static bool is_any(const char *host)
     return qn_str_eq(host, "0.0.0.0") || qn_str_eq(host, "::") || qn_str_eq(host, "[::]");
 }
 
-/* Strings are lent until the trial is over. changed: the port is tried, else any port there. */
+/* Strings are lent until the trial is over. changed: tests this port; otherwise any port of that
+ * address. */
 static qn_err try_one(struct trial *t, const char *setting, const char *host, int64_t port,
                       bool changed, struct qn_error *e)
 {
@@ -54,7 +56,7 @@ static qn_err try_one(struct trial *t, const char *setting, const char *host, in
                                             .port_set = qn_ports_set_by(setting),
                                             .guarded = t->about->may_be_public};
     qn_err err = qn_listen_open(NULL, NULL, &place, &p->listen, e);
-    if (err == QN_EIO) /* the setting's fault, not this server's */
+    if (err == QN_EIO) /* the setting is at fault, not the server */
         err = qn_fail_param(e, QN_EINVAL, setting, "%s", qn_arena_strdup(t->arena, e->message));
     return err;
 }

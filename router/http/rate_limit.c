@@ -1,5 +1,5 @@
-/* See rate_limit.h. Buckets lie in one array; chains of a hash table and the list by last use run
- * through it by index. The hash is seeded: clients choose their names. */
+/* See rate_limit.h. Buckets are in one array; the chains of a hash table and the list by last use
+ * link them by index. The hash is seeded, since clients choose their names. */
 #include "http/rate_limit.h"
 
 #include "access/client_id.h"
@@ -17,7 +17,7 @@ enum { SLOTS = 2 * QN_RATE_CLIENTS_MAX, NONE = -1, MS_PER_MINUTE = 60000 };
 struct bucket {
     char client[QN_RATE_NAME_MAX + 1];
     double tokens;
-    int64_t at_ms; /* when it had them */
+    int64_t at_ms; /* time of the token count */
     int next;      /* in its chain */
     int newer, older;
 };
@@ -26,7 +26,7 @@ struct qn_rate_limit {
     double per_ms;
     double burst;
     uint64_t seed;
-    struct bucket *v; /* allocated when the first is needed: most servers have no limit */
+    struct bucket *v; /* allocated for the first bucket: most servers have no limit */
     int n, newest, oldest;
     int slots[SLOTS];
 };
@@ -92,7 +92,7 @@ static void unchain(struct qn_rate_limit *r, int i)
     *p = r->v[i].next;
 }
 
-/* A bucket for a client that has none, full. */
+/* Makes a full bucket for a client that has none. */
 static int make(struct qn_rate_limit *r, const char *client, int64_t now_ms)
 {
     int i = r->n;

@@ -1,5 +1,5 @@
-/* The server while it runs: what any of its parts needs that works for clients. One value, made at
- * the start and lent to all. Loop thread only. */
+/* The running server: what all parts need that serve clients. One value, made at start and lent to
+ * all of them. Loop thread only. */
 #ifndef QN_HTTP_SERVING_H
 #define QN_HTTP_SERVING_H
 
@@ -8,9 +8,9 @@
 
 struct qn_serving {
     struct qn_loop *loop;
-    struct qn_auth *auth; /* who may ask */
+    struct qn_auth *auth; /* access control */
     int64_t started_ms;
-    bool stopping; /* SIGTERM has come: nothing new is begun */
+    bool stopping; /* SIGTERM has arrived: no new work is begun */
     bool closed;   /* the catalog has been closed: the loop is about to end */
 };
 

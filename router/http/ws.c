@@ -1,13 +1,12 @@
-/* See ws.h. The sockets are in the loop like all others, and frames are understood by
- * formats/websocket.h.
+/* See ws.h. The sockets are watched by the loop; formats/websocket.h parses frames.
  *
  * Invariants:
  * - A session is freed only by the loop's own callbacks and by qn_ws_free, never within a call of
- *   its owner: those only mark it dead.
- * - Its end takes four steps: a close frame of ours is queued (sent_close), one of the client's has
- *   come or it cannot be understood any more (got_close), our direction is shut, and what it still
- *   sends is thrown away (lingering), because closing with unread bytes would destroy the close
- *   frame on its way. Each step has the deadline close_ms. */
+ *   its owner: such a call only marks it dead.
+ * - It ends in four steps: the server's close frame is queued (sent_close); the client's has
+ *   arrived, or its data is invalid (got_close); the sending direction is shut down; further
+ *   received bytes are discarded (lingering), because closing a socket with unread bytes would
+ *   destroy the close frame in transit. Each step has the deadline close_ms. */
 #include "http/ws.h"
 
 #include "base/arena.h"
@@ -28,14 +27,14 @@
 #include <unistd.h>
 
 enum {
-    READ_BYTES = 16 * 1024, /* per wake-up, so that all get their turn */
+    READ_BYTES = 16 * 1024, /* per wake-up, so that all sessions get their turn */
     SWEEP_MS_MAX = 1000,
     SESSION_ARENA_MAX = 64 * 1024, /* the request's path and query */
-    HEAD_MAX = 1024,               /* of our answer to the handshake */
+    HEAD_MAX = 1024,               /* of the response to the handshake */
     REASON_MAX = QN_WEBSOCKET_CONTROL_MAX - 2
 };
 
-/* Bytes on their way: a whole frame, or the answer to the handshake. */
+/* Bytes to send: a whole frame, or the response to the handshake. */
 struct frame {
     struct frame *next;
     size_t n, sent;
@@ -54,18 +53,19 @@ struct qn_ws_session {
     struct qn_watch *watch;
     uint32_t events; /* watched */
     struct qn_websocket_reader in;
-    struct qn_buf rest; /* what was read behind a message */
-    struct qn_buf ping; /* what the last ping said that has not been answered */
+    struct qn_buf rest; /* bytes read after a message */
+    struct qn_buf ping; /* payload of the last ping that has not been answered */
     bool pinged;
     struct frame *first, **end;
-    size_t waiting;    /* bytes of memory: small frames are many */
-    bool in_pieces;    /* a message of ours has begun and not ended */
-    bool owes_drained; /* something had to wait, and its owner was not told that it has left */
+    size_t waiting;    /* bytes of memory, including the frames' headers, since small frames may be
+                          many */
+    bool in_pieces;    /* a message being sent in pieces has not ended */
+    bool owes_drained; /* something was queued, and `drained` has not been called since */
     bool paused, sent_close, got_close, lingering, dead;
     int64_t heard_ms, moved_ms, pinged_ms, deadline_ms;
 };
 
-static const struct qn_ws_route nobody = {0}; /* of a session that never began */
+static const struct qn_ws_route nobody = {0}; /* for a session that never began */
 
 struct qn_ws {
     struct qn_loop *loop;
@@ -86,7 +86,7 @@ const struct qn_ws_limits qn_ws_limits = {.sessions = QN_WS_SESSIONS_MAX,
                                           .stall_ms = 30000,
                                           .close_ms = 5000};
 
-/* ---- bytes to the client ---- */
+/* ---- sending ---- */
 
 static void watch(struct qn_ws_session *s)
 {
@@ -98,7 +98,7 @@ static void watch(struct qn_ws_session *s)
     s->events = events;
 }
 
-/* Hands over what the system takes. */
+/* Sends what the system accepts. */
 static void flush(struct qn_ws_session *s)
 {
     while (s->first && !s->dead) {
@@ -146,7 +146,7 @@ static void queue_frame(struct qn_ws_session *s, enum qn_websocket_kind kind, bo
     queue(s, head, qn_websocket_header(kind, first, last, n, head), data, n);
 }
 
-/* Throws away what has not begun to be sent. */
+/* Discards frames whose sending has not begun. */
 static void forget_waiting(struct qn_ws_session *s)
 {
     struct frame **at = &s->first;
@@ -218,9 +218,9 @@ size_t qn_ws_waiting(const struct qn_ws_session *s)
     return s->waiting;
 }
 
-/* ---- bytes from the client ---- */
+/* ---- receiving ---- */
 
-/* Of several pings the last one alone has to be answered (section 5.5.3). */
+/* Only the last of several pings has to be answered (RFC 6455, section 5.5.3). */
 static void answer_ping(struct qn_ws_session *s)
 {
     if (!s->pinged || s->sent_close || s->dead)
@@ -237,15 +237,16 @@ static bool on_frame(void *ctx, enum qn_websocket_kind kind, int code, const cha
     struct qn_ws_session *s = ctx;
     if (kind == QN_WEBSOCKET_CLOSE) {
         s->got_close = true;
-        qn_ws_close(s, code, NULL); /* the same code back (section 5.5.1) */
+        qn_ws_close(s, code, NULL); /* returns the same code (section 5.5.1) */
     } else if (s->sent_close) {
-        return true; /* only its close frame matters now */
+        return true; /* after our close frame only the client's matters */
     } else if (kind == QN_WEBSOCKET_PING) {
         qn_buf_clear(&s->ping);
         qn_buf_add(&s->ping, data, n);
         s->pinged = true;
     } else if (kind != QN_WEBSOCKET_PONG) {
-        /* One message in a turn of the loop: a read may have hundreds, and each may be work. */
+        /* One message per turn of the loop: a read may contain hundreds, and each may cause much
+         * work. */
         answer_ping(s);
         if (!s->sent_close)
             s->route->message(s, kind == QN_WEBSOCKET_TEXT, data, n);
@@ -259,7 +260,7 @@ static void feed(struct qn_ws_session *s, const char *p, size_t n)
     size_t used = qn_websocket_feed(&s->in, p, n);
     if (s->in.error) {
         qn_debug("ws", "closing code=%d message=\"%s\"", s->in.error, s->in.why);
-        s->got_close = true; /* nothing it sends from here on can be understood */
+        s->got_close = true; /* invalid data: further bytes cannot be parsed */
         qn_ws_close(s, s->in.error, s->in.why);
     } else if (used < n && !s->in.closed) {
         qn_buf_add(&s->rest, p + used, n - used);
@@ -270,7 +271,7 @@ static void feed(struct qn_ws_session *s, const char *p, size_t n)
 static void read_some(struct qn_ws_session *s)
 {
     if (s->rest.len > 0 && !s->got_close) {
-        /* The buffer takes the next rest while this one is read. */
+        /* The buffer takes the next remainder while this one is parsed. */
         struct qn_buf before = s->rest;
         qn_buf_init(&s->rest, QN_HTTP_READ_BYTES);
         feed(s, before.data, before.len);
@@ -295,7 +296,7 @@ void qn_ws_pause(struct qn_ws_session *s, bool pause)
     watch(s);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void session_free(struct qn_ws_session *s)
 {
@@ -324,8 +325,8 @@ static void session_free(struct qn_ws_session *s)
     free(s);
 }
 
-/* After every turn: tells the owner that nothing waits any more, whatever has sent it off, and
- * takes the end's next step. */
+/* Runs after every event: calls `drained` when nothing is queued any more, and takes the next step
+ * of closing. */
 static void settle(struct qn_ws_session *s)
 {
     if (s->owes_drained && !s->first && !s->dead) {
@@ -462,7 +463,7 @@ qn_err qn_ws_check(const struct qn_ws *ws, const struct qn_caller *caller, const
     return QN_OK;
 }
 
-/* The first of the client's subprotocols that the route speaks; NULL: none. */
+/* The first of the client's subprotocols that the route supports; NULL: none. */
 static const char *choose(const struct qn_ws_route *route, const char *offered)
 {
     while (offered && *offered && route->subprotocols) {
@@ -510,7 +511,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     qn_buf_init(&s->rest, QN_HTTP_READ_BYTES);
     qn_buf_init(&s->ping, QN_WEBSOCKET_CONTROL_MAX);
     s->fd = qn_http_upgrade_take(u, &s->rest);
-    /* Without it the system would take megabytes for a client that does not read. */
+    /* Otherwise the system would buffer megabytes for a client that does not read. */
     int kept = QN_WS_KERNEL_BYTES;
     setsockopt(s->fd, SOL_SOCKET, SO_SNDBUF, &kept, sizeof kept);
     s->next = ws->sessions;
@@ -523,7 +524,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     s->events = EPOLLIN | EPOLLRDHUP;
     qn_debug("ws", "opened path=%.200s", u->path);
     if (qn_watch_add(ws->loop, s->fd, s->events, on_socket, s, &s->watch, &e)) {
-        /* Its owner was never told of it. */
+        /* `opened` has not been called for it. */
         qn_error_log("ws", "%s", e.message);
         s->route = &nobody;
         session_free(s);
@@ -534,7 +535,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     route->opened(ws->app, s);
 }
 
-/* ---- the owner's side ---- */
+/* ---- the owner's calls ---- */
 
 const char *qn_ws_id(const struct qn_ws_session *s)
 {
