@@ -21,8 +21,8 @@ qn_err qn_owner_key_open(const char *data_dir, struct qn_owner_key *out, struct 
     } else if (!err || err == QN_ENOTFOUND || err == QN_ELIMIT) {
         if (err != QN_ENOTFOUND)
             qn_warn("access",
-                    "file=%s damaged=1 message=\"made anew: prompts that models have "
-                    "kept on disk are computed again\"",
+                    "file=%s damaged=1 message=\"created again: prompts that models have "
+                    "cached on disk are computed again\"",
                     path);
         qn_random_bytes(out->bytes, QN_OWNER_KEY_BYTES);
         err = qn_file_write_atomic(path, out->bytes, QN_OWNER_KEY_BYTES, 0600, e);

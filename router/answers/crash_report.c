@@ -110,7 +110,7 @@ void qn_crash_report_words(const struct qn_crash_report *report, const struct qn
             lines[told++ % WORDS_LINES] = line;
     if (!told)
         return;
-    const char *between = " (its last words: ";
+    const char *between = " (its last output: ";
     for (size_t i = told > WORDS_LINES ? told - WORDS_LINES : 0; i < told; i++) {
         const char *line = lines[i % WORDS_LINES];
         size_t whole = strcspn(line, "\n");

@@ -37,7 +37,7 @@ bool qn_crash_report_of(const struct qn_crash_report *report, const struct qn_er
 void qn_crash_report_members(const struct qn_crash_report *report, struct qn_jw *w);
 
 /* The error's message followed by the last lines, for responses that have room for one string only:
- * "… (its last words: a | b)". Routine lines (info, debug) of quince's own programs are left out.
+ * "… (its last output: a | b)". Routine lines (info, debug) of quince's own programs are left out.
  * report NULL, or without lines: the message alone. */
 void qn_crash_report_words(const struct qn_crash_report *report, const struct qn_error *e,
                            char out[static QN_CRASH_REPORT_WORDS_MAX]);

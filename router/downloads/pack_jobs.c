@@ -277,7 +277,7 @@ static void on_installed(void *ctx)
         pthread_join(j->thread, NULL);
     j->has_thread = false;
     if (j->error.code == QN_ECANCELLED)
-        qn_fail(&j->error, QN_EBUSY, "the server is stopping; what has come of %s is kept",
+        qn_fail(&j->error, QN_EBUSY, "the server is stopping; the bytes downloaded of %s are kept",
                 j->name);
     if (jobs->stopped) {
         job_free(j);

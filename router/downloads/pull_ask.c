@@ -138,7 +138,7 @@ static qn_err check_watchers(const struct qn_pull_job *j, const struct qn_pull_w
                ? QN_OK
                : qn_fail(e, QN_EBUSY,
                          "%d requests of this client wait for the download of %s already: GET "
-                         "/v1/downloads tells how far it is",
+                         "/v1/downloads shows its progress",
                          n, wish->order->model);
 }
 
@@ -208,11 +208,10 @@ qn_err qn_pulls_control(struct qn_pulls *p, const char *id, enum qn_pull_control
     if (qn_pull_step(&tried, events[what]) & QN_PULL_FX_REFUSE) {
         if (qn_pull_is_over(j->m.state)) /* a finished job stays as it is */
             return QN_OK;
-        return qn_fail_param(e, QN_ECONFLICT, "action",
-                             "the download of %s is %s: that cannot be done with it now",
-                             j->plan->order.model,
-                             j->m.state == QN_PULL_FINISHING ? "complete and being put in its place"
-                                                             : "being cancelled");
+        return qn_fail_param(
+            e, QN_ECONFLICT, "action", "the download of %s is %s: that cannot be done with it now",
+            j->plan->order.model,
+            j->m.state == QN_PULL_FINISHING ? "complete and being registered" : "being cancelled");
     }
     if (what == QN_PULL_DO_RESUME)
         j->wanted = true;

@@ -153,10 +153,11 @@ bool qn_pull_needs_others(const struct qn_pull_job *j)
 
 qn_err qn_pull_refuse_offline(const struct qn_pull_job *j, struct qn_error *e)
 {
-    return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
-                         "%s has not come as a whole, and the server is offline: its download goes "
-                         "on when the setting offline is false again",
-                         j->plan->order.model);
+    return qn_fail_param(
+        e, QN_ENOTFOUND, "checkpoint",
+        "%s is not downloaded completely, and the server is offline: the download goes "
+        "on when the setting offline is false again",
+        j->plan->order.model);
 }
 
 /* The job that is interrupted first. */

@@ -229,10 +229,10 @@ static qn_err addresses(const struct qn_listen_address *place, struct addrinfo *
 static qn_err refuse_public(const char *setting, const char *host, struct qn_error *e)
 {
     return qn_fail_param(e, QN_EINVAL, setting,
-                         "%s: %s can be reached from other machines, and no key keeps "
-                         "strangers out: make one with `quince keys add NAME` while the "
+                         "%s: %s can be reached from other machines, and no key "
+                         "protects it: make one with `quince keys add NAME` while the "
                          "server listens on localhost, or set QUINCE_API_KEY, or add "
-                         "--insecure if everybody who can reach it may use it",
+                         "--insecure if every machine that can reach it may use it",
                          setting, host);
 }
 

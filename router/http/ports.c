@@ -112,7 +112,7 @@ static bool leave_to_service(struct qn_ports *p, const struct qn_listener *l)
         return false;
     snprintf(p->ollama_message, sizeof p->ollama_message,
              "port %d is left to Ollama, which is installed as a service (%s); `quince config set "
-             "ollama-port=%d` takes it all the same",
+             "ollama-port=%d` uses it nevertheless",
              l->port, unit, l->port);
     qn_info("listen", "port=%d not_used=1 unit=%s (programs made for Ollama can use port %d)",
             l->port, unit, qn_listen_port(p->main));

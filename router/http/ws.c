@@ -364,7 +364,7 @@ static void look_after(struct qn_ws_session *s, int64_t now)
     if (s->sent_close && now >= s->deadline_ms) {
         s->dead = true;
     } else if (s->waiting > 0 && now - s->moved_ms >= limits->stall_ms) {
-        qn_warn("ws", "client dropped: it takes nothing for stall_ms=%lld waiting=%zu",
+        qn_warn("ws", "client dropped: it accepts nothing for stall_ms=%lld waiting=%zu",
                 (long long)limits->stall_ms, s->waiting);
         if (!s->sent_close)
             count(s->ws, QN_M_SOCKETS_DROPPED);
@@ -374,7 +374,7 @@ static void look_after(struct qn_ws_session *s, int64_t now)
             s->pinged_ms = now;
             queue_frame(s, QN_WEBSOCKET_PING, true, true, NULL, 0);
         } else if (now - s->pinged_ms >= limits->ping_ms) {
-            qn_debug("ws", "client dropped: it does not answer");
+            qn_debug("ws", "client dropped: it does not answer pings");
             s->dead = true;
         }
     }

@@ -83,7 +83,7 @@ static void on_end(void *ctx, int status, const char *body, size_t n, const stru
     else if (s)
         qn_stream_end(s);
     else
-        qn_answer_plain(h, 502, "bad_gateway", "The model's own server does not answer");
+        qn_answer_plain(h, 502, "bad_gateway", "The model's own server does not respond");
 }
 
 void qn_proxy(struct qn_loop *loop, struct qn_http_client *client, struct qn_http *h,

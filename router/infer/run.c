@@ -56,7 +56,7 @@ bool qn_infer_is_back(struct qn_infer_run *r)
 
 void qn_infer_late_words(const struct qn_infer_run *r, struct qn_error *e)
 {
-    qn_fail(e, QN_ETIMEOUT, "the answer took longer than the %.3g seconds that it may take",
+    qn_fail(e, QN_ETIMEOUT, "the request took longer than its limit of %.3g seconds",
             (double)r->limit_ms / 1000);
 }
 

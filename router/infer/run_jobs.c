@@ -101,7 +101,7 @@ static void on_event(void *ctx, const struct qn_event *ev)
     if (ev->kind == QN_EV_END) {
         j->up = NULL;
         if (j->done != qn_infer_answers(&r->rq.jobs[j - r->jobs])) {
-            qn_fail(&e, QN_ECHILD, "the model's process ended its answer before it was complete");
+            qn_fail(&e, QN_ECHILD, "the model's process ended its response before it was complete");
             job_failed(r, &e);
             return;
         }

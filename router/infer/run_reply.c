@@ -22,7 +22,7 @@ static void look_at_reader(void *ctx)
     if (reads || r->aside || !r->open || !qn_lease_is_wanted(r->lease))
         return;
     qn_fail(&e, QN_ETIMEOUT,
-            "the answer was ended because its client did not read it for %d seconds while other "
+            "the response was ended because its client did not read it for %d seconds while other "
             "requests waited for the model",
             QN_INFER_UNREAD_MS / 1000);
     qn_infer_fail(r, &e, false);

@@ -43,8 +43,8 @@ static void finish(struct leaving *l)
     if (l->result.freed.kept && !l->note[0])
         snprintf(l->note, sizeof l->note, "%s",
                  qn_str_eq(l->keeper, QN_KEEPER_QUINCE)
-                     ? "some of its files stay: other models or programs use them"
-                     : "its files stay where they are: quince did not fetch them");
+                     ? "some of its files are kept: other models or programs use them"
+                     : "its files are kept: quince did not download them");
     if (l->note[0])
         l->result.note = l->note;
     if (!l->error.code)
@@ -130,7 +130,7 @@ static void note_keeper(struct leaving *l)
         qn_str_eq(l->keeper, QN_KEEPER_USER))
         return;
     snprintf(l->note, sizeof l->note,
-             "its files belong to %.40s and stay where they are; the model is off quince's list",
+             "its files belong to %.40s and are kept; the model is removed from quince's list",
              l->keeper);
     qn_catalog_set_forgotten(l->with->models->catalog, l->files[0], true, NULL, NULL);
 }
@@ -150,7 +150,7 @@ static struct leaving *leaving_new(const struct qn_custody *with, const char *na
 static qn_err fail_finishing(const char *name, struct qn_error *e)
 {
     return qn_fail_param(e, QN_ECONFLICT, "model",
-                         "what was pulled for '%s' is just being put in its place: try again in "
+                         "the download of '%s' is just being registered: try again in "
                          "a moment",
                          name);
 }
@@ -180,7 +180,8 @@ qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_cus
     if (err)
         return err;
     if (row->builtin) {
-        err = qn_fail_param(e, QN_EINVAL, "model", "'%s' ships with quince and stays", row->name);
+        err = qn_fail_param(e, QN_EINVAL, "model", "'%s' ships with quince and cannot be deleted",
+                            row->name);
         qn_snapshot_unref(snap);
         return err;
     }
@@ -278,7 +279,7 @@ static void clean(void *ctx)
     qn_jw_obj_end(&c->w);
     qn_used_files_free(c->used);
     if (!c->error.code && c->report.overflow)
-        qn_fail(&c->error, QN_ELIMIT, "there is more to clean up than fits in an answer");
+        qn_fail(&c->error, QN_ELIMIT, "there is more to clean up than fits in a response");
 }
 
 static void cleaned(void *ctx)

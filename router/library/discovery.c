@@ -180,8 +180,8 @@ static void drop_gone(struct qn_discovery *d)
     }
     if (kept)
         qn_info("discovery",
-                "models_kept=%zu message=\"their files were not found, in folders that are not "
-                "there or could not be looked at to the end\"",
+                "models_kept=%zu message=\"their files were not found, in folders that are "
+                "missing or could not be searched completely\"",
                 kept);
     qn_snapshot_unref(snap);
 }

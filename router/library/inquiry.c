@@ -46,9 +46,9 @@ static void work(void *ctx)
 {
     struct qn_inquiry *x = ctx;
     if (atomic_load(&x->stop))
-        qn_fail(&x->error, QN_ECANCELLED, "nobody waits for the answer any more");
+        qn_fail(&x->error, QN_ECANCELLED, "the client of the query has gone");
     else if (x->ask(x->ctx, &x->web, &x->error) && !x->error.code)
-        qn_fail(&x->error, QN_EINTERNAL, "a question failed without a reason");
+        qn_fail(&x->error, QN_EINTERNAL, "a query failed without a reason");
 }
 
 static void begin(struct qn_inquiries *q)
@@ -78,7 +78,7 @@ static void finished(void *ctx)
 
 static qn_err refuse_full(struct qn_error *e)
 {
-    return qn_fail(e, QN_EBUSY, "%d questions to hubs wait already: try again in a moment",
+    return qn_fail(e, QN_EBUSY, "%d queries to hubs are waiting already: try again in a moment",
                    QN_INQUIRIES_WAITING_MAX);
 }
 

@@ -217,7 +217,7 @@ static void on_ping(void *ctx)
     int64_t now = qn_now_ms();
     if (c->pings_unanswered * c->limits.ping_ms >= c->limits.pong_ms) {
         char why[128];
-        snprintf(why, sizeof why, "the model's process did not answer for %lld seconds",
+        snprintf(why, sizeof why, "the model's process did not respond for %lld seconds",
                  (long long)((now - c->pong_ms) / 1000));
         unhealthy(c, why);
         return;

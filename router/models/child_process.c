@@ -159,7 +159,7 @@ void qn_child_unwant(struct qn_child *c)
 static void on_abandoned(void *ctx)
 {
     struct qn_child *c = ctx;
-    qn_info("instance", "model=%s load=given_up nobody waits for it any more", c->name);
+    qn_info("instance", "model=%s load=given_up no request waits for it", c->name);
     qn_child_stop(c, 0);
 }
 

@@ -246,9 +246,10 @@ void qn_inventory_tell_displaced(struct qn_inventory *inv)
     struct qn_error e;
     struct list gone = inv->displaced;
     inv->displaced = (struct list){0};
-    qn_fail(&e, QN_EBUSY,
-            "the queue is full, and its place went to a client with fewer requests in it: try "
-            "again in a moment");
+    qn_fail(
+        &e, QN_EBUSY,
+        "the queue is full, and the request was removed for a client with fewer requests in it: "
+        "try again in a moment");
     tell(&gone, &e);
 }
 

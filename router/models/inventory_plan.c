@@ -93,7 +93,7 @@ static void say_cause(const struct qn_model_slot *p, enum qn_plan_cause cause,
         break;
     case QN_CAUSE_RETRY:
         snprintf(out, QN_QUEUED_REASON_MAX,
-                 "loading failed, and is tried once more when no other model is in memory");
+                 "loading failed, and is retried once when no other model is in memory");
         break;
     default:
         snprintf(out, QN_QUEUED_REASON_MAX, "%d model processes are the most that there can be",
@@ -132,7 +132,8 @@ static void say_refusal(const struct qn_model_slot *p, const struct qn_plan *tod
     char cause[QN_QUEUED_REASON_MAX];
     say_cause(p, todo->cause, other, cause);
     if (p->queue.modest)
-        qn_fail_param(e, QN_EBUSY, "model", "model '%s' is not loaded in another's place: %s",
+        qn_fail_param(e, QN_EBUSY, "model",
+                      "model '%s' is not loaded, since another model would be evicted: %s",
                       p->id.name, cause);
     else if (!todo->kept)
         qn_fail_param(e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->id.name, cause);

@@ -56,7 +56,7 @@ static qn_err check_files(const struct qn_inventory *inv, const struct qn_model_
     for (size_t i = 0; i < row->n_files; i++)
         if (qn_str_eq(row->roles[i], "main") && access(row->files[i], F_OK) != 0)
             return qn_fail_param(e, QN_ENOTFOUND, "model",
-                                 "the file %.300s of model '%s' is not there any more: put it "
+                                 "the file %.300s of model '%s' is missing: put it "
                                  "back, get it again, or forget the model with `quince delete %s`",
                                  row->files[i], row->name, row->name);
     return QN_OK;

@@ -62,9 +62,9 @@ const char *qn_load_option_idle(const char *name)
         const char *name, *why;
     } idle[] = {
         {"downsize_idle_timeout",
-         "has no meaning here: a model that is loaded keeps what it has read, so that its next "
-         "answer need not read it again; evict_idle_timeout, keep_alive and the setting idle say "
-         "when the whole model leaves memory"},
+         "has no effect here: a loaded model keeps its KV cache, so that later requests can reuse "
+         "it; evict_idle_timeout, keep_alive and the setting idle determine when the model is "
+         "unloaded"},
     };
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (qn_str_eq(idle[i].name, name))

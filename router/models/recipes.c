@@ -125,7 +125,7 @@ static bool look_at_own(const struct qn_recipes *r, const char *name, struct qn_
         out->devices[out->n_devices++] = "cpu";
         snprintf(out->version, sizeof out->version, "%s", QN_VERSION);
     } else if (!type->optional) { /* an optional type may have no program in this version */
-        say(out, "%s is not installed beside quinced: install quince anew", type->binary);
+        say(out, "%s is not installed beside quinced: reinstall quince", type->binary);
     }
     return here;
 }

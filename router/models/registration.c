@@ -213,7 +213,7 @@ static qn_err check_name(const struct qn_registration *in, const struct qn_model
 {
     if (in->wish.was && !qn_str_eq(in->wish.was, old ? old->checkpoint : ""))
         return qn_fail_param(e, QN_ECONFLICT, "model_name",
-                             "'%s' has become another model meanwhile", in->wish.name);
+                             "'%s' has been replaced by another model meanwhile", in->wish.name);
     if (!old || !old->n_files)
         return QN_OK;
     if (in->wish.replace)

@@ -266,7 +266,7 @@ static qn_err read_all(int fd, int64_t limit_ms, struct qn_buf *out, struct qn_e
             continue;
         if (n <= 0)
             return n ? qn_fail_errno(e, "wait for a program")
-                     : qn_fail(e, QN_ETIMEOUT, "no answer within %lld s",
+                     : qn_fail(e, QN_ETIMEOUT, "no output within %lld s",
                                (long long)(limit_ms / 1000));
         ssize_t got = read(fd, piece, sizeof piece);
         if (got < 0 && errno == EINTR)

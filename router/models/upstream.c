@@ -134,7 +134,7 @@ static void conclude(struct qn_upstream *u, bool patient)
         qn_fail(&e, QN_ECHILD, "the connection to the model's process broke: %s",
                 u->broken->message);
     else if (u->status == 200)
-        qn_fail(&e, QN_ECHILD, "the model's process ended its answer too early");
+        qn_fail(&e, QN_ECHILD, "the model's process ended its response too early");
     else
         qn_fail(&e, QN_ECHILD, "the model's process answered with status %d", u->status);
     give_error(u, &e);
@@ -208,7 +208,7 @@ static void on_died(void *ctx)
         return;
     u->death = keep_error(qn_child_status(u->child).error);
     if (u->death->code == QN_OK)
-        qn_fail(u->death, QN_ECHILD, "the model was unloaded before the answer was complete");
+        qn_fail(u->death, QN_ECHILD, "the model was unloaded before the response was complete");
     /* Data sent before its end may still arrive, unless the connection has ended too. */
     qn_timer_stop(u->wait_timer);
     u->wait_timer = qn_timer_start(u->loop, u->post ? u->last_words_ms : 0, 0, on_wait_over, u);
@@ -262,7 +262,7 @@ qn_err qn_upstream_send(struct qn_child *c, const struct qn_job *job, struct qn_
 
 qn_err qn_upstream_too_large(struct qn_error *e)
 {
-    return qn_fail(e, QN_ELIMIT, "the request is larger than what a model's process takes");
+    return qn_fail(e, QN_ELIMIT, "the request is larger than a model's process accepts");
 }
 
 qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,

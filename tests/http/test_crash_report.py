@@ -87,7 +87,7 @@ def test_crash_at_work(house, server, path):
     assert reply.status == 502, reply.body
     assert "exited with status 42" in text_of_error(reply)
     if isinstance(reply.json["error"], str) or path == "/v1/messages":
-        assert text_of_error(reply).endswith("(its last words: two | three | the GPU has gone)")
+        assert text_of_error(reply).endswith("(its last output: two | three | the GPU has gone)")
     else:
         assert reply.json["error"]["details"]["exit_code"] == 42
         assert said(reply.json["error"]["details"]["log"])[-4:] == ["one", "two", "three", "the GPU has gone"]

@@ -21,7 +21,7 @@ def test_deleting_a_model_as_the_seed_has_it(house, server):
     # It is the user's file: it stays, and the answer says so.
     assert path.exists()
     assert reply.json["freed_bytes"] == 0 and reply.json["files_kept"] == 1
-    assert "stay where they are" in reply.json["note"]
+    assert "are kept" in reply.json["note"]
     assert name not in names(server)
     again = server.post("/api/v1/delete", {"model_name": name})
     assert again.status == 404

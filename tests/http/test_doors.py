@@ -492,7 +492,7 @@ def test_no_open_address_without_a_key(house, tmp_path):
     for args in (("--host", "0.0.0.0"), ("--host", "::"), ("--listen", "0.0.0.0:0=ollama")):
         text, process = started(house, tmp_path, *args)
         assert process.wait(PATIENCE_S) == 1
-        assert "no key keeps strangers out" in text and "quince keys add" in text
+        assert "no key protects it" in text and "quince keys add" in text
 
 
 @pytest.mark.skipif(not outer_address(), reason="this machine has no address of its own")

@@ -330,7 +330,7 @@ def test_a_load_that_may_have_lacked_memory_is_tried_alone(house, busy):
     late = Later(load, server, big)
     waits = wait_until(lambda: loaded(server).get(big, {}).get("status") == "queued" and loaded(server)[big],
                        what="the wait for the busy model")
-    assert "tried once more" in waits["reason"] and working in waits["reason"]
+    assert "retried once" in waits["reason"] and working in waits["reason"]
     assert idle in ready(server)  # nobody leaves for nothing
     rewrite(path)
     connection.close()

@@ -81,9 +81,9 @@ static void crash_report(void **state)
                           "null,\"code\":\"model_process_failed\",\"details\":{\"exit_code\":null,"
                           "\"signal\":6,\"signal_name\":\"SIGABRT\",\"killed_by_server\":false,"
                           "\"log\":[\"one\",\"two\",\"three\",\"four\"]}}}"},
-        {QN_FAMILY_TEXT, "{\"error\":\"it died (its last words: two | three | four)\"}"},
+        {QN_FAMILY_TEXT, "{\"error\":\"it died (its last output: two | three | four)\"}"},
         {QN_FAMILY_ANTHROPIC, "{\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":"
-                              "\"it died (its last words: two | three | four)\"},\"request_id\":"
+                              "\"it died (its last output: two | three | four)\"},\"request_id\":"
                               "\"req_0123456789abcdef01234567\"}"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

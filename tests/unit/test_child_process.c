@@ -657,7 +657,7 @@ static void no_pong_kills(void **state)
     until(QN_INST_READY); /* however long a process takes to start */
     qn_child_set_limits(child, &(struct qn_child_limits){.pong_ms = 200});
     until(QN_INST_STOPPED); /* nobody waits: no restart */
-    assert_non_null(strstr(qn_child_status(child).error->message, "did not answer"));
+    assert_non_null(strstr(qn_child_status(child).error->message, "did not respond"));
     qn_child_load(child);
     assert_int_equal(qn_child_status(child).state, QN_INST_BACKOFF); /* not at once */
 }

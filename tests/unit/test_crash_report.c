@@ -67,11 +67,11 @@ static void words(void **state)
     assert_string_equal(out, "gone");
     qn_crash_report_take_log(&report, "one\n");
     qn_crash_report_words(&report, &e, out);
-    assert_string_equal(out, "gone (its last words: one)");
+    assert_string_equal(out, "gone (its last output: one)");
     qn_crash_report_take_log(&report, "one\n2026-01-31T12:00:00.123Z warn llm two\n"
                                       "2026-01-31T12:00:00.123Z info child id=1 job=begun\n");
     qn_crash_report_words(&report, &e, out);
-    assert_string_equal(out, "gone (its last words: one | 2026-01-31T12:00:00.123Z warn llm two)");
+    assert_string_equal(out, "gone (its last output: one | 2026-01-31T12:00:00.123Z warn llm two)");
     report.error = e;
     assert_true(qn_crash_report_of(&report, &e));
     assert_false(qn_crash_report_of(&report, &other));
