@@ -21,7 +21,7 @@ struct qn_devices_view {
 
 typedef void (*qn_devices_fn)(void *ctx, const struct qn_devices_view *view);
 
-/* Program: path of quince-probe; models_dir: the folder of the models. Both are copied. */
+/* program: path of quince-probe; models_dir: the folder of the models. Both are copied. */
 struct qn_devices *qn_devices_new(struct qn_loop *l, const char *program, const char *models_dir);
 void qn_devices_free(struct qn_devices *d); /* after the loop has been freed; NULL allowed */
 

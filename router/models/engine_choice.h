@@ -17,7 +17,7 @@ struct qn_engine_choice {
                 2]; /* "llamacpp:vulkan": recipe and backend as in packs.h; "": quince's own */
 };
 
-/* Backend: the option's value; NULL or "": unset. QN_ENOTFOUND, with a message that says what to
+/* backend: the option's value; NULL or "": unset. QN_ENOTFOUND, with a message that says what to
  * do: the engine is not installed. If a backend that names a build of llama.cpp is not installed,
  * quince's own engine is chosen where it can run the model, and a line of the log says so. Release
  * the choice with qn_engine_choice_deinit. */

@@ -6,7 +6,7 @@
 #include "models/inventory.h"
 #include "settings/settings.h"
 
-/* Options: an empty buffer that holds a text of the result and must outlive it. Settings are
+/* options: an empty buffer that holds a text of the result and must outlive it. Settings are
  * checked when they are read, so this cannot fail. Members without a setting (registry, packs,
  * metrics) are NULL. */
 struct qn_inventory_config qn_inventory_config_of(const struct qn_settings *s,

@@ -295,7 +295,7 @@ static qn_err check_queues(struct qn_model_slot *p, const char *owner, struct qn
                    (long long)limit, p->id.name);
 }
 
-/* A: NULL for a load-only lease. */
+/* a: NULL for a load-only lease. */
 static qn_err enter(struct qn_inventory *inv, const char *name,
                     const struct qn_load_options *options, const char *owner,
                     struct qn_admission *a, qn_lease_fn fn, void *ctx, struct qn_lease **out,

@@ -285,7 +285,7 @@ void qn_model_slot_want_each_file(struct qn_model_slot_want *w,
     qn_json_free(doc);
 }
 
-/* List: the option lora; a value that is no array names no file. */
+/* list: the option lora; a value that is no array names no file. */
 static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
 {
     struct qn_jref it;
@@ -316,7 +316,7 @@ qn_err qn_model_slot_want_files(struct qn_model_slot_want *w, struct qn_error *e
     return err;
 }
 
-/* Name: of a draft model, as the client sent it. */
+/* name: of a draft model, as the client sent it. */
 static qn_err check_draft(struct qn_inventory *inv, const char *name, struct qn_error *e)
 {
     struct qn_buf path;

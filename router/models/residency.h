@@ -19,7 +19,7 @@ struct qn_device_use {
     const char *device;
     bool whole; /* it needs the whole device; else one model of each kind fits */
 };
-/* Backend: the value of the model's option RECIPE_backend, or NULL. Returns NULL for a device that
+/* backend: the value of the model's option RECIPE_backend, or NULL. Returns NULL for a device that
  * models can share. */
 const struct qn_device_use *qn_device_use_of(const char *recipe, const char *backend);
 

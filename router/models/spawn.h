@@ -18,7 +18,7 @@ struct qn_process {
     int port;    /* loopback port of fd 3, which is listening already */
 };
 
-/* Program: absolute path; name: argv is `program --name name`. All descriptors are close-on-exec
+/* program: absolute path; name: argv is `program --name name`. All descriptors are close-on-exec
  * and owned by the caller. QN_ENOTFOUND: no such program. */
 qn_err qn_spawn(const char *program, const char *name, struct qn_process *out, struct qn_error *e);
 

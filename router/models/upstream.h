@@ -33,7 +33,7 @@ qn_err qn_upstream_send(struct qn_child *c, const struct qn_job *job, struct qn_
 enum { QN_UPSTREAM_FRAME_MAX = QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX };
 qn_err qn_upstream_too_large(struct qn_error *e);
 
-/* Paused: stops reading from the child because the client's connection is full; the job then makes
+/* paused: stops reading from the child because the client's connection is full; the job then makes
  * no steps. Events that had already arrived are held back until it is resumed. */
 void qn_upstream_pause(struct qn_upstream *u, bool paused);
 
