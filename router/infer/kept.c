@@ -64,7 +64,7 @@ static void open_all(void *ctx)
     for (size_t i = 0; i < look->n && !e->code; i++) {
         struct qn_kept *k = &look->kept[i];
         if (qn_json_parse(k->input, strlen(k->input), &k->input_doc, e) == QN_OK)
-            /* the loop reports the error */
+            /* The loop reports the error. */
             (void)qn_json_parse(k->body, strlen(k->body), &k->body_doc, e);
     }
 }

@@ -228,7 +228,7 @@ bool qn_blob_ask(const struct qn_blobs *b, const char *path)
     struct qn_snapshot *snap = qn_catalog_snapshot(b->catalog);
     bool there = qn_file_exists(path);
     if (there && !qn_file_is_used(snap, path))
-        /* on failure it is removed sooner */
+        /* On failure it is removed sooner. */
         (void)utimensat(AT_FDCWD, path, now_and_then, AT_SYMLINK_NOFOLLOW);
     qn_snapshot_unref(snap);
     return there;

@@ -33,7 +33,7 @@ struct qn_discovery {
     struct qn_discovery_config config;
     atomic_bool stop;
     bool running, again;
-    /* callers that wait for this pass, and for the next one */
+    /* Callers that wait for this pass, and for the next one. */
     struct waiter *waiting, *next_waiting;
     /* state of this pass: */
     struct qn_arena *arena; /* holds the paths below, and presets */

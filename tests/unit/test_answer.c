@@ -62,8 +62,7 @@ static void families(void **state)
                         "\"req_0123456789abcdef01234567\"}");
 }
 
-/* A dead process's last output: as members where there is an error object of ours, else in the text.
- */
+/* A crashed process's last output: members of quince's error objects, else part of the text. */
 static void crash_report(void **state)
 {
     (void)state;
