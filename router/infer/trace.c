@@ -63,7 +63,7 @@ static void tell_input(struct trace *t, const struct qn_jref *v)
         tell(t, "input", qn_json_raw_str(qn_json_type(v) == QN_JSON_OBJECT ? &text : v));
 }
 
-static void tell_inputs(struct trace *t, const struct qn_measure *m)
+static void tell_inputs(struct trace *t, const struct qn_embed *m)
 {
     struct qn_jref it;
     if (m->count <= 0)
@@ -85,8 +85,8 @@ static void tell_job(struct trace *t, const struct qn_job *job)
     tell(t, "prompt", job->complete.prompt);
     tell(t, "suffix", job->complete.suffix);
     tell_tokens(t, &job->complete.prompt_tokens);
-    tell(t, "query", job->measure.query);
-    tell_inputs(t, &job->measure);
+    tell(t, "query", job->embed.query);
+    tell_inputs(t, &job->embed);
     tell(t, "prompt", job->transcribe.prompt);
     tell(t, "input", job->speak.input);
     tell(t, "instructions", job->speak.instructions);
