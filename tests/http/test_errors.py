@@ -94,7 +94,8 @@ def test_requests_that_name_no_model_or_any(house):
     assert server.chat(model).status == 200
     for profile in ("lemonade", "kolosal"):
         assert (chat(profile).status, chat(profile).json["error"]["param"]) == (400, "model")
-    for profile in ("auto", "localllm", "layerscale", "dppan", "ollama"):
+    assert (chat("dppan").status, list(chat("dppan").json)) == (400, ["error"])
+    for profile in ("auto", "localllm", "layerscale", "ollama"):
         assert (chat(profile).status, chat(profile).json["model"]) == (200, model), profile
     for profile in ("auto", "localllm", "ollama"):
         assert chat(profile, model="meta-llama/Llama-4").status == 404, profile
