@@ -1,4 +1,4 @@
-/* The table of network architectures: which row serves a file. */
+/* Maps a model file to its architecture's row in the table of network architectures. */
 #include "nets/nets.h"
 
 #include "nets/decoder/arch.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct qn_decoder_arch *const architectures[] = {
-    /* a line for each family */
+    /* one line per family */
     /* clang-format off */
     &qn_llama, &qn_mistral3, &qn_smollm3, &qn_granite, &qn_ernie4_5,
     &qn_qwen2, &qn_qwen3, &qn_qwen2moe, &qn_qwen3moe, &qn_seed_oss,

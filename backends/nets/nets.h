@@ -1,5 +1,5 @@
-/* Decoder networks behind one small interface: open a model, keep sequences, push tokens, get
- * logits. Compute thread only, but for the pool inside the device. */
+/* Interface of decoder networks: load a model, create sequences, run tokens, get logits. Compute
+ * thread only, except for the thread pool inside the device. */
 #ifndef QN_NETS_NETS_H
 #define QN_NETS_NETS_H
 
@@ -13,152 +13,158 @@
 #include <stdint.h>
 
 struct qn_net; /* a loaded network */
-struct qn_seq; /* one sequence: the tokens' keys and values, owned by the caller of qn_seq_new */
+/* one sequence: its keys, values and recurrent state; owned by the caller of qn_seq_new */
+struct qn_seq;
 
 struct qn_net_info {
     const char *architecture; /* "qwen3" */
     int32_t vocab;            /* rows of the output matrix */
     int32_t layers;
-    int32_t context_train; /* tokens the model was trained on */
-    int32_t embedding_dim; /* floats of one token's embedding in struct qn_chunk */
-    int32_t hidden_dim;    /* floats of one token's hidden state in struct qn_chunk */
-    bool head;             /* it gives logits */
+    int32_t context_train; /* training context in tokens */
+    int32_t embedding_dim; /* floats per token in qn_chunk.embeddings */
+    int32_t hidden_dim;    /* floats per token in qn_chunk.hidden */
+    bool head;             /* the output matrix is loaded: it computes logits */
     int64_t parameters;
-    int64_t weight_bytes;   /* bytes of weights held for computing, laid out anew or mapped */
-    int64_t kv_token_bytes; /* bytes of cache one token of one sequence needs, in F16 */
-    bool windows;           /* some layers keep only the newest tokens */
-    int64_t state_bytes;    /* bytes of recurrent state each sequence has, and each kept copy of it;
-                             * 0: no layer is recurrent, and any prefix can be forked */
+    int64_t weight_bytes;   /* bytes of weights held for computing, packed in memory or mapped */
+    int64_t kv_token_bytes; /* bytes of cache per token of a sequence, in F16 */
+    bool windows;           /* some layers have a sliding window and keep only the newest tokens */
+    /* bytes of recurrent state of a sequence, and of each snapshot of it; 0: no layer is recurrent,
+     * and any prefix can be forked */
+    int64_t state_bytes;
 };
 
-/* progress: MAY be NULL; called on the same thread with 0..1; returns false to give up
+/* progress: MAY be NULL; called on the calling thread with 0..1; returning false cancels the load
  * (QN_ECANCELLED). */
 typedef bool (*qn_net_progress)(void *ctx, double fraction);
 
-/* Which part of a network is loaded; zeros: all of it. The weights of the rest are neither read nor
- * held. A network can be cut between layers into parts that run one after the other, in other
- * processes or machines: what one gives as hidden states, of all tokens, the next one takes as
- * embeddings. */
+/* Which part of a network is loaded; all zeros: all of it. The weights of the rest are neither read
+ * nor held. A network can be divided between layers into parts that run one after the other, in
+ * other processes or machines: the hidden states of all tokens from one part are the embeddings of
+ * the next. */
 struct qn_net_part {
     int32_t first, end; /* layers first to end - 1; end 0: to the last */
-    bool headless;      /* without the output matrix: it gives hidden states, no logits */
+    bool headless;      /* without the output matrix: it returns hidden states, no logits */
 };
 
 struct qn_net_options {
     int max_chunk;                    /* most tokens of one qn_net_forward call */
-    const struct qn_stretch *stretch; /* of the context; NULL: as the file says */
+    const struct qn_stretch *stretch; /* RoPE scaling of the context; NULL: as in the file */
     struct qn_net_part part;
     qn_net_progress progress;
     void *ctx;
 };
 
-/* Loads the part's tensors onto dev; w may be closed only after qn_net_free, because the net
- * borrows from the mapping. QN_EUNSUPPORTED: an unknown architecture or type, with its name, or a
- * network that cannot be cut there; QN_EINVAL: options outside their limits. */
+/* Loads the part's tensors onto dev; w must stay open until qn_net_free, because the net borrows
+ * from the mapping. QN_EUNSUPPORTED: an unknown architecture or type, with its name, or a network
+ * that cannot be divided there; QN_EINVAL: options outside their limits. */
 qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
                    const struct qn_net_options *o, struct qn_error *e);
 void qn_net_free(struct qn_net *net);
 const struct qn_net_info *qn_net_info(const struct qn_net *net);
 
-/* The memory that the net's sequences share. */
+/* The KV cache that the net's sequences share. */
 struct qn_kv_config {
     int64_t tokens;     /* of all sequences together; rounded up to whole pages */
-    enum qn_dtype k, v; /* F16 (as usual), BF16, F32, Q8_0 or Q4_0 */
+    enum qn_dtype k, v; /* F16 (the usual type), BF16, F32, Q8_0 or Q4_0 */
 };
-/* Reserves it, once, after the load and before the first sequence; memory is committed as it is
- * used. QN_EINVAL: a type or size that cannot be; QN_ENOMEM. */
+/* Reserves the cache, once, after the load and before the first sequence; memory is committed on
+ * first use. QN_EINVAL: an unsupported type or size; QN_ENOMEM. */
 qn_err qn_net_kv_init(struct qn_net *net, const struct qn_kv_config *config, struct qn_error *e);
-/* Bytes of cache that one sequence of so many tokens takes with these types, windows considered. */
+/* Bytes of cache of one sequence with this many tokens and these types; sliding windows are taken
+ * into account. */
 int64_t qn_net_kv_seq_bytes(const struct qn_net *net, enum qn_dtype k, enum qn_dtype v,
                             int64_t tokens);
-/* Pages of 32 tokens: those that no sequence holds, and all. Of nets with two kinds of pages, the
- * kind that is scarcer. */
+/* Pages of 32 tokens: free pages, and all. If the net has two groups of pages, the group with fewer
+ * free pages counts. */
 void qn_net_kv_pages(const struct qn_net *net, int64_t *free_pages, int64_t *total);
-/* Bytes of the cache that have ever been used, which the system has committed. */
+/* Bytes of cache that have been used at least once, and are therefore committed by the system. */
 int64_t qn_net_kv_bytes(const struct qn_net *net);
 
-/* An empty sequence of at most `context` tokens; it takes no pages yet. QN_EINVAL. */
+/* Creates an empty sequence of at most `context` tokens; it holds no pages yet. QN_EINVAL. */
 qn_err qn_seq_new(struct qn_net *net, int32_t context, struct qn_seq **out, struct qn_error *e);
-void qn_seq_free(struct qn_seq *s); /* NULL allowed; its pages go back */
+void qn_seq_free(struct qn_seq *s); /* NULL allowed; its pages return to the pool */
 int32_t qn_seq_len(const struct qn_seq *s);
-/* Takes the pages that n more tokens need: before every qn_net_forward. Nothing is taken twice.
- * QN_EBUSY: the pool has too few; other sequences must give some back. QN_ECONTEXT: more than the
- * sequence's context. */
+/* Reserves pages for n more tokens; required before every qn_net_forward. Pages that are already
+ * reserved are not taken again. QN_EBUSY: too few free pages; other sequences must release some.
+ * QN_ECONTEXT: more than the sequence's context. */
 qn_err qn_seq_reserve(struct qn_seq *s, int32_t n, struct qn_error *e);
-/* Forgets all after len, and what was reserved; returns the length that is left. That is less than
- * len, mostly 0, where the state at len is no longer known: behind a sliding window, or between two
+/* Truncates to len tokens and drops reservations; returns the resulting length. It is less than
+ * len, mostly 0, if the state at len is no longer stored: behind a sliding window, or between two
  * snapshots of a recurrent layer. */
 int32_t qn_seq_truncate(struct qn_seq *s, int32_t len);
-/* dst becomes src's first len tokens. Whole pages are shared; one that both write into is copied at
- * the first write. QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no
- * longer known (see qn_seq_truncate); dst is then empty. Both belong to one net. */
+/* dst becomes src's first len tokens. Whole pages are shared and copied on the first write.
+ * QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no longer stored (see
+ * qn_seq_truncate); dst is then empty. Both must belong to one net. */
 qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, struct qn_error *e);
-/* Forgets tokens [from, from + n), whole pages of 32; those after them move down, their keys turned
- * to their new positions. QN_EUNSUPPORTED: recurrent nets; QN_EBUSY: too few pages to copy those
- * that others share; QN_EINVAL, QN_ENOMEM. The sequence is then as it was. */
+/* Removes tokens [from, from + n), whole pages of 32; the tokens after them move down, and their
+ * keys are rotated to the new positions. QN_EUNSUPPORTED: recurrent nets; QN_EBUSY: too few pages
+ * to copy shared ones; QN_EINVAL, QN_ENOMEM. After an error the sequence is unchanged. */
 qn_err qn_seq_shift(struct qn_seq *s, int32_t from, int32_t n, struct qn_error *e);
-/* Where the bytes of a stored sequence go, and come from; false: no more. */
+/* Callbacks that write and read the bytes of a stored sequence; false: failed or no more bytes. */
 typedef bool (*qn_seq_sink)(void *ctx, const void *data, size_t n);
 typedef bool (*qn_seq_source)(void *ctx, void *data, size_t n);
-/* Writes what s keeps of its tokens from `from` on: whole pages, 0 for recurrent nets. QN_EIO. */
+/* Writes the cache of s from token `from` on, a multiple of the page size, 0 for recurrent nets.
+ * QN_EIO. */
 qn_err qn_seq_save(const struct qn_seq *s, int32_t from, qn_seq_sink write, void *ctx,
                    struct qn_error *e);
-/* Appends what was saved to s, whose length is the `from` of then; `len` is all it has afterwards.
- * QN_EFORMAT, and s is empty; QN_EBUSY: too few pages, and s is as it was. */
+/* Appends what qn_seq_save wrote to s, whose length must be the `from` of that call; `len` is the
+ * resulting length. QN_EFORMAT: s is empty afterwards; QN_EBUSY: too few pages, s is unchanged. */
 qn_err qn_seq_restore(struct qn_seq *s, int32_t len, qn_seq_source read, void *ctx,
                       struct qn_error *e);
-/* The longest length up to len that qn_seq_fork can give of src, 0 when none. */
+/* The greatest length up to len at which qn_seq_fork can fork src; 0 if none. */
 int32_t qn_seq_forkable(const struct qn_seq *src, int32_t len);
 
-/* ---- adapters: changes to a network's matrices, kept apart from them; see nets/adapter.h ---- */
+/* ---- LoRA adapters: changes to a network's matrices, stored separately; see decoder/adapter.h
+ * ---- */
 
 enum { QN_ADAPTERS_MAX = 16, QN_ADAPTER_RANK_MAX = 1024 };
 
-/* Reads an adapter (GGUF, low-rank pairs) and keeps it with the net as number *index, counted from
- * 0; w is the net's from then on, also when it fails. QN_EUNSUPPORTED, QN_EFORMAT, QN_ENOTFOUND:
- * made for another model, or more than pairs of matrices, and the tensor's name says which;
- * QN_ELIMIT, QN_ENOMEM. */
+/* Reads an adapter (GGUF, low-rank pairs) and adds it to the net as number *index, counted from 0.
+ * The net takes ownership of w, also on failure. QN_EUNSUPPORTED, QN_EFORMAT, QN_ENOTFOUND: the
+ * adapter was made for another model, or contains more than pairs of matrices; the message names
+ * the tensor. QN_ELIMIT, QN_ENOMEM. */
 qn_err qn_net_adapter_add(struct qn_net *net, struct qn_weights *w, int32_t *index,
                           struct qn_error *e);
-/* Bytes that all adapters take, with the room to compute them. */
+/* Bytes of all adapters and of the scratch memory for them. */
 int64_t qn_net_adapter_bytes(const struct qn_net *net);
 
-/* Which adapters tokens go through, and how strongly. */
+/* The LoRA set of a sequence: which adapters its tokens go through, and each one's scale. */
 struct qn_mix {
     int32_t n;
     struct qn_mix_part {
         int32_t adapter;
-        float scale; /* finite; times what the adapter's file says */
+        float scale; /* finite; multiplied by the scale in the adapter's file */
     } part[QN_ADAPTERS_MAX];
 };
-/* NULL is the same as none. Order counts. */
+/* NULL equals an empty set. The order matters. */
 bool qn_mix_equal(const struct qn_mix *a, const struct qn_mix *b);
 
-/* One piece of work: n tokens appended to seq. A seq appears at most once per call. */
+/* The work for one sequence: n tokens that are appended to seq. A seq appears at most once per
+ * call. */
 struct qn_chunk {
     struct qn_seq *seq;
     const int32_t *tokens; /* [n] */
-    /* In place of tokens, or NULL: [n, embedding_dim] f32, what a picture's projector gives. A part
-     * that does not begin with the first layer takes the hidden states of the part before it. */
+    /* Used instead of tokens unless NULL: [n, embedding_dim] f32, for example from a picture's
+     * projector. A part that does not begin with the first layer takes the hidden states of the
+     * part before it. */
     const float *embeddings;
     /* MAY be NULL: token i is at position qn_seq_len(seq) + i. Else [n, 4]: time, height, width and
-     * 0 of each, none below 0; a network that knows lines only reads the first. A sequence with
-     * positions of its own cannot be shifted. */
+     * 0 of each token, none below 0; a network with one-dimensional positions reads only the first.
+     * A sequence with positions of its own cannot be shifted. */
     const int32_t *positions;
-    /* NULL: none. All tokens of one sequence go through the same adapters, or its cache would be
-     * neither one's. */
+    /* NULL: no adapters. All tokens of a sequence must go through the same adapters, because the
+     * cache depends on them. */
     const struct qn_mix *mix;
     int32_t n;
-    bool all_rows; /* results of every token, else of the last alone */
-    float *logits; /* out: [n or 1, vocab] f32, or NULL when none are wanted */
-    /* out: [n or 1, hidden_dim] f32, or NULL: what the output matrix multiplies, after the last
-     * norm; of a part that ends earlier, what the next layer reads */
+    bool all_rows; /* results of every token, else only of the last */
+    float *logits; /* out: [n or 1, vocab] f32, or NULL if not needed */
+    /* out: [n or 1, hidden_dim] f32, or NULL: the output matrix's input, after the last norm; for a
+     * part that ends earlier, the next layer's input */
     float *hidden;
 };
 
-/* Runs all chunks as one batch. The sum of n is at most max_chunk and every seq has reserved room
- * (asserted).
- * Never fails after a successful load. Allocates nothing. */
+/* Runs all chunks as one batch. The sum of n is at most max_chunk and every seq has reserved pages
+ * (asserted). Never fails after a successful load. Allocates nothing. */
 void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks);
 
 #endif

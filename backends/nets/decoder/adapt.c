@@ -1,9 +1,9 @@
-/* Products of a pass, and what adapters add to them for the rows that go through some.
+/* Products during a pass, with the contributions of LoRA adapters for the rows that use some.
  *
- * W·x is computed once for all rows; then scale·B·(A·x) of each adapter that changes W is added
- * onto each run of rows with the same mix. Products of the same input share the reading of it, as
- * the base products do. Where no adapter is in use a product costs one comparison more. Nothing is
- * allocated. */
+ * W·x is computed once for all rows; then scale·B·(A·x) of each adapter that changes W is added for
+ * each run of rows with the same LoRA set. Products with the same input read it once, as the base
+ * products do. Without adapters in use a product costs one more comparison. Nothing is allocated.
+ */
 #include "nets/decoder/adapter.h"
 
 #include "nets/decoder/decoder.h"
@@ -72,7 +72,7 @@ void qn_adapt_begin(struct qn_net *net, struct qn_step_rows *b, const struct qn_
         b->adapting = a;
 }
 
-/* The runs among this many rows of a product: all of the batch, or the wanted ones. */
+/* The runs for a product of this many rows: of the whole batch, or of the wanted rows. */
 static const struct qn_adapt_run *runs_of(const struct qn_step_rows *b, int64_t rows, int32_t *n)
 {
     const struct qn_adapting *a = b->adapting;
@@ -89,7 +89,8 @@ static struct qn_tensor room(struct qn_net *net, int64_t rows, int64_t cols)
     return qn_scratch_tensor(net->adapt_scratch, QN_F32, QN_SHAPE(rows, cols));
 }
 
-/* One adapter, and the rows x [n, cols] and row .. row + n of each part's y. */
+/* Adds one adapter's contribution for the rows x [n, cols] to rows row .. row + n of each part's y.
+ */
 static void add_parts(struct qn_net *net, const struct qn_mix_part *m, const struct qn_tensor *x,
                       const struct qn_linear *parts, int n_parts, int64_t row)
 {
@@ -138,16 +139,17 @@ void qn_block_matmul(struct qn_net *net, const struct qn_step_rows *b, struct qn
 
 /* ---- products with experts' matrices ---- */
 
-/* The rows of a run out of t, which has `each` of them for every row of the batch. */
+/* The rows of a run out of t, which has the same number of rows for every row of the batch. */
 static struct qn_tensor of_run(const struct qn_adapt_run *run, const struct qn_tensor *t,
                                int64_t each)
 {
     return qn_tensor_slice(t, 0, run->row * each, run->n * each);
 }
 
-/* A product with experts, and how it is asked for. */
+/* Arguments of a product with experts. */
 struct chosen {
-    const struct qn_tensor *x, *ids; /* ids NULL: every row goes to all, see qn_matmul_experts */
+    /* ids NULL: every row goes to all experts, see qn_matmul_experts */
+    const struct qn_tensor *x, *ids;
     const struct qn_expert_linear *part;
     bool sum; /* qn_sum_experts ... */
     const struct qn_tensor *weights;
@@ -210,7 +212,7 @@ void qn_block_sum_experts(struct qn_net *net, const struct qn_step_rows *b,
         add_to_chosen(net, b, &c);
 }
 
-/* ---- both ends ---- */
+/* ---- embedding and output ---- */
 
 void qn_adapt_embedding(struct qn_net *net, const struct qn_step_rows *b, struct qn_tensor *x,
                         const struct qn_tensor *ids)
@@ -254,7 +256,7 @@ void qn_adapt_logits(struct qn_net *net, const struct qn_step_rows *b, struct qn
     }
 }
 
-/* ---- room ---- */
+/* ---- scratch size ---- */
 
 size_t qn_adapt_scratch_bytes(const struct qn_net *net, const struct qn_adapter *a)
 {

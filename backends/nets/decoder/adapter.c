@@ -1,6 +1,7 @@
-/* From an adapter's file to pairs of matrices beside the net's own. The file is foreign: it must be
- * made for this architecture, every tensor must belong to a pair, and every pair must fit a matrix
- * that the net has; anything else would be left out of the answers. */
+/* Reads an adapter's file into pairs of matrices stored beside the net's own. The file is
+ * untrusted: it must be made for this architecture, every tensor must belong to a pair, and every
+ * pair must fit a matrix of the net; otherwise loading fails, because ignoring a tensor would
+ * change the output. */
 #include "nets/decoder/adapter.h"
 
 #include "base/buf.h"
@@ -30,7 +31,7 @@ void qn_sites_deinit(struct qn_sites *s)
     free(s->v);
 }
 
-/* The last matrix in the tensor of this name, NULL when there is none. */
+/* The last matrix within the tensor of this name; NULL if there is none. */
 static const struct qn_site *last_in(const struct qn_sites *s, const char *name)
 {
     const struct qn_site *last = NULL;
@@ -74,7 +75,7 @@ static qn_err read_metadata(const struct qn_net *net, struct qn_weights *w, floa
     return QN_OK;
 }
 
-/* One pair on its way into an adapter. */
+/* The pair that is being read, and where it goes. */
 struct reading {
     struct qn_net *net;
     struct qn_adapter *to;
@@ -103,7 +104,8 @@ static qn_err check_rank(const struct reading *r, int64_t rank)
     return QN_OK;
 }
 
-/* a [rank, cols] and b [rows, rank], both with w's experts before that if it has some. */
+/* Checks for a [rank, cols] and b [rows, rank], both with a leading dimension of experts if w has
+ * one. */
 static qn_err check_shapes(const struct reading *r, const struct qn_tensor *w, int64_t rows)
 {
     const int n = w->ndim;
@@ -127,7 +129,7 @@ static qn_err check_shapes(const struct reading *r, const struct qn_tensor *w, i
 
 static float scale_of(const struct reading *r, int64_t rank)
 {
-    return r->alpha != 0 ? r->alpha / (float)rank : 1; /* without alpha the pair counts as it is */
+    return r->alpha != 0 ? r->alpha / (float)rank : 1; /* without alpha the scale is 1 */
 }
 
 static void keep(struct qn_adapter *to, const struct qn_pair *pair)
@@ -139,7 +141,7 @@ static void keep(struct qn_adapter *to, const struct qn_pair *pair)
     to->pair[to->n++] = *pair;
 }
 
-/* The same a beside each part of the tensor, and the part's rows of b. */
+/* Adds a pair for each matrix within the tensor: all share a, and each has its own rows of b. */
 static qn_err take_matrix(struct reading *r)
 {
     const struct qn_sites *sites = &r->net->sites;
@@ -169,8 +171,8 @@ static qn_err take_matrix(struct reading *r)
     return err;
 }
 
-/* An output matrix that is the embedding changes with it: there (A·Bᵀ)·x is A·(Bᵀ·x), so the two
- * change places. */
+/* A tied output matrix changes with the embedding: as an output matrix (A·Bᵀ)·x is A·(Bᵀ·x), so A
+ * and B swap their roles. */
 static qn_err take_tied_output(struct reading *r, struct qn_weights *w)
 {
     const int64_t dim = r->b.shape[0], rank = r->b.shape[1];
@@ -188,8 +190,8 @@ static qn_err take_tied_output(struct reading *r, struct qn_weights *w)
     return QN_OK;
 }
 
-/* The embedding's a is kept the other way round, since rows of it are looked up: a [vocab, rank], b
- * [dim, rank]. */
+/* The embedding's a is stored transposed, because its rows are looked up: a [vocab, rank], b [dim,
+ * rank]. */
 static qn_err take_embedding(struct reading *r)
 {
     const struct qn_decoder_shape *s = &r->net->shape;
@@ -212,7 +214,7 @@ static qn_err take_embedding(struct reading *r)
     return err == QN_OK ? qn_weights_prepare(w, r->net->dev, &r->to->embedding.b, r->e) : err;
 }
 
-/* Whether the name ends so; then *stem is how much comes before it. */
+/* Whether the name has this suffix; *stem is the length before the suffix. */
 static bool ends(const char *name, const char *end, int *stem)
 {
     size_t n = strlen(name), m = strlen(end);
@@ -237,7 +239,7 @@ static qn_err take(struct reading *r, const char *tensor)
         return qn_fail(r->e, QN_EFORMAT, "tensor %s has no tensor %s%s beside it", tensor, r->name,
                        names[1 - which]);
     if (which == 1)
-        return QN_OK; /* its turn comes with the other */
+        return QN_OK; /* taken together with lora_a */
     qn_err err;
     if ((err = qn_weights_get(w, r->net->dev, &r->a, r->e, "%s.lora_a", r->name)) != QN_OK ||
         (err = qn_weights_get(w, r->net->dev, &r->b, r->e, "%s.lora_b", r->name)) != QN_OK)
@@ -257,7 +259,7 @@ const struct qn_pair *qn_adapter_pair(const struct qn_adapter *a, const struct q
     return a->n ? bsearch(&key, a->pair, a->n, sizeof key, by_matrix) : NULL;
 }
 
-/* ---- room in the net ---- */
+/* ---- scratch memory in the net ---- */
 
 static void adapter_free(struct qn_adapter *a)
 {

@@ -45,7 +45,8 @@ static qn_err load_laurel(struct qn_loader *l, const struct qn_net *net, struct 
     if (rank > QN_ALTUP_RANK_MAX)
         return qn_fail(l->e, QN_EFORMAT, "tensor blk.%d.laurel_r.weight has rank %lld, at most %d",
                        i, (long long)rank, QN_ALTUP_RANK_MAX);
-    a->rank = rank > 0 ? (int32_t)rank : 1; /* a missing tensor is named below */
+    /* if the tensor is missing, the load below reports it */
+    a->rank = rank > 0 ? (int32_t)rank : 1;
     if ((err = qn_loader_matrix(l, &a->laurel_down, QN_REQUIRED, a->rank, dim,
                                 "blk.%d.laurel_l.weight", i)) != QN_OK ||
         (err = qn_loader_matrix(l, &a->laurel_up, QN_REQUIRED, dim, a->rank,
@@ -80,7 +81,7 @@ qn_err qn_altup_layer_load(struct qn_loader *l, struct qn_net *net, struct qn_de
 
 /* ---- running ---- */
 
-/* What a layer works with, beside the decoder's own three tensors. */
+/* The tensors of a layer in addition to x, h and out of the decoder. */
 struct work {
     struct qn_tensor stream[QN_ALTUP_STREAMS_MAX],
         predicted[QN_ALTUP_STREAMS_MAX];   /* [rows, dim] */
@@ -115,7 +116,7 @@ static void route(struct qn_net *net, const struct qn_altup_layer *a, const stru
     qn_softcap(net->dev, modes, modes, 1);
 }
 
-/* y += s·x by rows; column `at` of coefs is s. */
+/* y += s·x by rows, where s is column `at` of coefs. */
 static void add_scaled(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *coefs,
                        int64_t at, const struct qn_tensor *x, struct qn_tensor *h)
 {
@@ -138,7 +139,7 @@ static void predict(struct qn_net *net, const struct qn_altup_layer *a,
     }
 }
 
-/* stream[i] = predicted[i] + (1 + coefs[i])·(computed - predicted[active]). Spends computed. */
+/* stream[i] = predicted[i] + (1 + coefs[i])·(computed - predicted[active]). Overwrites computed. */
 static void correct(struct qn_net *net, const struct qn_altup_layer *a,
                     const struct qn_step_rows *b, struct work *w, struct qn_tensor *computed,
                     struct qn_tensor *h)
@@ -192,7 +193,7 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
         qn_add(dev, &w->stream[i], &w->stream[i], out);
 }
 
-/* Streams but the active one, in order. */
+/* The index of the i-th stream other than the active one. */
 static int other(const struct qn_net *net, int i)
 {
     return i < net->altup.active ? i : i + 1;

@@ -1,4 +1,4 @@
-/* What the configure functions of several architectures share. */
+/* Helpers shared by the configure functions of several architectures. */
 #include "nets/decoder/arch.h"
 
 #include "nets/decoder/decoder.h"

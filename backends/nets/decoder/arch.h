@@ -1,5 +1,5 @@
-/* One row per network architecture: what tells it from the others. Rows live in arch_<family>.c and
- * are listed in nets.c; docs/adding.md says how to add one. Private to this room. */
+/* One row per network architecture: its properties. Rows are defined in arch_<family>.c and listed
+ * in nets.c; docs/adding.md says how to add one. Private to this room. */
 #ifndef QN_NETS_DECODER_ARCH_H
 #define QN_NETS_DECODER_ARCH_H
 
@@ -16,62 +16,65 @@ struct qn_moe_style;
 /* Whether queries and keys are normalised before the rotation. */
 enum qn_qk_norm {
     QN_QK_NORM_NONE,
-    QN_QK_NORM_HEAD,         /* each head by itself, all with the same weights [head_dim] */
-    QN_QK_NORM_HEAD_OR_NONE, /* so where the file has the weights */
-    QN_QK_NORM_HEAD_LATE,    /* so, but after the rotation */
-    QN_QK_NORM_EACH_OR_NONE, /* each head by itself with weights of its own [heads, head_dim], the
-                              * mean taken off, where the file has them */
-    QN_QK_NORM_WIDTH         /* all heads together, weights [heads·head_dim] */
+    QN_QK_NORM_HEAD,         /* each head separately, all with the same weights [head_dim] */
+    QN_QK_NORM_HEAD_OR_NONE, /* likewise, if the file has the weights */
+    QN_QK_NORM_HEAD_LATE,    /* likewise, but after the rotation */
+    /* each head separately with its own weights [heads, head_dim], with the mean subtracted, if the
+     * file has them */
+    QN_QK_NORM_EACH_OR_NONE,
+    QN_QK_NORM_WIDTH /* over all heads together, weights [heads·head_dim] */
 };
 
 enum qn_norm_kind {
     QN_NORM_RMS,
-    QN_NORM_LAYER /* with the mean taken off; biases where the file has them */
+    QN_NORM_LAYER /* LayerNorm: with the mean subtracted; biases if the file has them */
 };
 
 enum qn_act { QN_ACT_SILU, QN_ACT_GELU, QN_ACT_RELU_SQUARED /* without a gate */ };
 
-/* What the file calls the norms of a layer; NULL: it has none there. */
+/* The file's names of a layer's norms; NULL: no such norm. */
 struct qn_norm_names {
-    const char *mixer;      /* before attention or what stands in its place */
-    const char *mixer_post; /* after it, before the sum */
+    const char *mixer;      /* before attention or the mixer in its place */
+    const char *mixer_post; /* after it, before the residual sum */
     const char *ffn;        /* before the feed-forward block */
-    const char *ffn_post;   /* after it, before the sum */
+    const char *ffn_post;   /* after it, before the residual sum */
     const char *output;     /* before the output matrix; NULL: "output_norm" */
 };
 
 struct qn_decoder_arch {
-    const char *name; /* as general.architecture says it, and the prefix of its metadata keys */
+    const char *name; /* the value of general.architecture, and the prefix of its metadata keys */
     enum qn_rope_pairs pairs;
-    bool needs_qkv_bias; /* else biases are used where the file has them */
+    bool needs_qkv_bias; /* required; otherwise biases are used if the file has them */
     enum qn_qk_norm qk_norm;
-    enum qn_norm_kind norm; /* of every norm but those of queries and keys */
+    enum qn_norm_kind norm; /* of every norm except those of queries and keys */
     struct qn_norm_names norms;
-    bool parallel;    /* both blocks read the same normalised input; outputs are added at once */
-    enum qn_act act;  /* of the dense feed-forward blocks */
-    bool merged_gate; /* the file keeps gate and up as one matrix, named up */
-    bool recurrent;   /* some layers mix otherwise: their heads are 0 in the file */
+    /* both blocks read the same normalised input; their outputs are added together */
+    bool parallel;
+    enum qn_act act;  /* activation of the dense feed-forward blocks */
+    bool merged_gate; /* the file stores gate and up as one matrix, named up */
+    bool recurrent;   /* some layers have a recurrent mixer: their head counts are 0 in the file */
     const struct qn_moe_style *moe; /* see block_moe.h; NULL: dense feed-forward blocks only */
 
-    /* MAY be NULL. Called when the metadata that all decoders share are read into net->shape and
-     * every layer has the values that follow from them: reads what only this architecture has and
-     * changes net and its layers. No tensor is taken yet. */
+    /* MAY be NULL. Called after the metadata common to all decoders have been read into net->shape
+     * and every layer has the values derived from them: reads the architecture's own metadata and
+     * changes net and its layers. No tensor has been taken yet. */
     qn_err (*configure)(struct qn_loader *l, struct qn_net *net);
 };
 
-/* For `configure`: layers with a sliding window and layers without, by turns. In every `period`
- * layers the last sees all tokens, the others the last `window` of them; the file may have a window
- * of its own and another period, or a list with a flag for each layer. A window of 0 means none. */
+/* For `configure`: alternates layers with a sliding window and layers without. Of every `period`
+ * layers the last attends to all tokens, the others to the last `window`; the file may have its own
+ * window and period, or a list with a flag per layer. window 0: no windows. */
 qn_err qn_arch_windows(struct qn_loader *l, struct qn_net *net, int32_t window, int32_t period);
 
 /* For `configure`: a second rotation, for the layers with a window. Its base is the file's
- * rope.freq_base_swa, or else `base`; `plain`: it takes no part in the scaling of the first. */
+ * rope.freq_base_swa, or else `base`; `plain`: without the first rotation's scaling. */
 qn_err qn_arch_window_rope(struct qn_loader *l, struct qn_net *net, float base, bool plain);
 
-/* For `configure`: Granite's four multipliers, and whether it rotates. */
+/* For `configure`: Granite's four multipliers, and whether it uses rotary positions. */
 qn_err qn_arch_granite(struct qn_loader *l, struct qn_net *net);
 
-/* The pre-norm block of llama and most others, and norms on both sides of each block. */
+/* Norm names of the pre-norm block of llama and most others, and of blocks with norms on both
+ * sides. */
 #define QN_PRE_NORMS                                                                               \
     {                                                                                              \
         .mixer = "attn_norm", .ffn = "ffn_norm"                                                    \

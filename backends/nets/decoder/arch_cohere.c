@@ -1,6 +1,6 @@
-/* Command R and Command R7B: one LayerNorm without bias, then both blocks side by side, and logits
- * scaled down. Command R+ normalises queries and keys as well. In Command R7B three of four layers
- * have a window, and only those know positions. Source: the published model definitions of
+/* Command R and Command R7B: one LayerNorm without bias, then both blocks in parallel, and logits
+ * scaled down. Command R+ also normalises queries and keys. In Command R7B three of four layers
+ * have a window, and only those have rotary positions. Source: the published model definitions of
  * CohereForAI. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"

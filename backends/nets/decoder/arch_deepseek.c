@@ -1,6 +1,7 @@
-/* DeepSeek: mixtures of many small experts beside shared ones. The first generation has a llama's
- * attention; from V2 on it is latent (block_mla.c), which Kimi, GLM 4.7 Flash and others share
- * under the same name. Sources: arXiv:2401.06066, arXiv:2405.04434, arXiv:2412.19437. */
+/* DeepSeek: mixtures of many small experts with additional shared ones. The first generation has
+ * llama's attention; from V2 on it is latent (block_mla.c), which Kimi, GLM 4.7 Flash and others
+ * use under the same architecture name. Sources: arXiv:2401.06066, arXiv:2405.04434,
+ * arXiv:2412.19437. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
 
@@ -14,8 +15,8 @@ const struct qn_decoder_arch qn_deepseek = {
     .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX},
 };
 
-/* Where yarn stretches the context, the model multiplies its scores by the square of 1 + 0.1·m·ln
- * factor and leaves the sines as they are; the file has 0.1·m. Without it yarn is as usual. */
+/* With yarn the model multiplies its scores by the square of 1 + 0.1·m·ln factor and leaves the
+ * sines unscaled; the file has 0.1·m. Without that value yarn is applied as usual. */
 static qn_err configure_deepseek2(struct qn_loader *l, struct qn_net *net)
 {
     struct qn_rope_form form = {.dim = net->shape.rope_dim};

@@ -1,7 +1,7 @@
 /* Qwen3-Next and Qwen 3.5: three layers of a gated delta net, then one of attention with a gate on
- * its output, and so on; dense or mixtures of experts. The two families' files differ in the order
- * of value heads and in how the delta net's projections are cut. Sources: the models' published
- * definitions; arXiv:2412.06464, arXiv:2505.06708. */
+ * its output, repeated; dense or mixture of experts. The two families' files differ in the order of
+ * value heads and in how the delta net's projections are divided into tensors. Sources: the models'
+ * published definitions; arXiv:2412.06464, arXiv:2505.06708. */
 #include "nets/decoder/arch.h"
 
 #include "base/buf.h"
@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-/* recurrent[i]: layer i is a delta net. The file has a list, or every interval-th is attention. */
+/* recurrent[i]: layer i is a delta net. The file has a list, or else every interval-th layer is
+ * attention. */
 static qn_err read_kinds(struct qn_loader *l, int32_t layers, int32_t *recurrent)
 {
     int32_t interval;

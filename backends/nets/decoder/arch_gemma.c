@@ -1,9 +1,9 @@
-/* Gemma, dense. Embeddings are scaled by the root of their width, the gate is a GELU, and files
- * keep norm weights with their 1 added. Gemma 2 has norms on both sides of each block, windows on
- * every second layer and soft caps; Gemma 3 has norms of queries and keys in the caps' place,
- * windows on five of six layers, and a rotation of its own for those. Gemma 3n and 4 normalise
- * values, too, give layers inputs of their own and let the last ones read the caches of others.
- * Sources: arXiv:2403.08295, arXiv:2408.00118, arXiv:2503.19786; for 3n and 4 their published
+/* Gemma, dense. Embeddings are scaled by the square root of their width, the gate is a GELU, and
+ * files contain norm weights with the 1 already added. Gemma 2 has norms on both sides of each
+ * block, windows on every second layer and soft caps; Gemma 3 has norms of queries and keys instead
+ * of the caps, windows on five of six layers, and a separate rotation for those. Gemma 3n and 4
+ * also normalise values, have per-layer inputs, and their last layers read the caches of earlier
+ * ones. Sources: arXiv:2403.08295, arXiv:2408.00118, arXiv:2503.19786; for 3n and 4 their published
  * definitions. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
@@ -28,8 +28,8 @@ const struct qn_decoder_arch qn_gemma = {
     .configure = configure_gemma,
 };
 
-/* The largest model of each generation, told by its depth, scales scores by its width over its
- * heads instead of the width of a head. */
+/* The largest model of each generation, recognised by its number of layers, scales scores by its
+ * width divided by its heads instead of the width of a head. */
 static void scale_scores(struct qn_net *net, int32_t layers_of_largest)
 {
     const struct qn_decoder_shape *s = &net->shape;
@@ -83,10 +83,10 @@ const struct qn_decoder_arch qn_gemma3 = {
     .configure = configure_gemma3,
 };
 
-/* ---- shared caches and inputs of every layer's own ---- */
+/* ---- shared caches and per-layer inputs ---- */
 
-/* The last `shared` layers have no keys and values: each reads those of the last layer before them
- * that sees as much as it does. */
+/* The last `shared` layers have no keys and values of their own: each reads those of the last
+ * earlier layer with the same window. */
 static qn_err share_caches(struct qn_loader *l, struct qn_net *net, int32_t shared)
 {
     const int32_t layers = net->shape.layers;
@@ -107,7 +107,8 @@ static qn_err share_caches(struct qn_loader *l, struct qn_net *net, int32_t shar
     return err;
 }
 
-/* Gemma 3n: four streams, a narrow way past attention, gates of which few count in early layers. */
+/* Gemma 3n: four residual streams, a low-rank path parallel to attention, sparse gates in early
+ * layers. */
 static qn_err configure_gemma3n(struct qn_loader *l, struct qn_net *net)
 {
     const int32_t layers = net->shape.layers;
@@ -128,7 +129,8 @@ static qn_err configure_gemma3n(struct qn_loader *l, struct qn_net *net)
         struct qn_decoder_layer *layer = &net->layer[i];
         layer->attention.scale = 1;
         layer->attention.v_norm = true;
-        layer->dense.cut = i < 10 ? 1.6448536f : 0; /* 19 of 20 gates, were they normal */
+        /* sets 19 of 20 gates to 0 if they are normally distributed */
+        layer->dense.cut = i < 10 ? 1.6448536f : 0;
     }
     float *cuts = qn_xcalloc((size_t)layers, sizeof *cuts);
     err = qn_loader_reals(l, "activation_sparsity_scale", layers, cuts);
@@ -148,7 +150,8 @@ const struct qn_decoder_arch qn_gemma3n = {
     .configure = configure_gemma3n,
 };
 
-/* Gemma 4: heads of another width where there is a window, each kind with a rotation of its own. */
+/* Gemma 4: layers with a window have another head width, and each of the two kinds of layers has
+ * its own rotation. */
 static qn_err configure_gemma4(struct qn_loader *l, struct qn_net *net)
 {
     const struct qn_decoder_shape *s = &net->shape;

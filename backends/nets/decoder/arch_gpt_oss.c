@@ -1,7 +1,6 @@
-/* gpt-oss: biases everywhere, a sink for each head's attention, a window on every second layer, a
- * mixture with a clamped gate whose weights are the softmax of the chosen scores. Its yarn ramp
- * lies where the formula puts it. Source: arXiv:2508.10925 and the published code of
- * openai/gpt-oss. */
+/* gpt-oss: biases everywhere, an attention sink per head, a window on every second layer, a mixture
+ * with a clamped gate, weighted by the softmax of the chosen scores. The ends of its yarn ramp are
+ * not rounded. Source: arXiv:2508.10925 and the published code of openai/gpt-oss. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
 

@@ -1,6 +1,6 @@
-/* Llama 1 to 3, everything that is stored like it, and its close relatives. GGUF keeps their
- * queries and keys with the rotated pairs side by side. Llama 3's longer context is a tensor of
- * rotary divisors in the file. Sources: arXiv:2302.13971, arXiv:2407.21783. */
+/* Llama 1 to 3, models stored in the same way, and close relatives. GGUF stores their queries and
+ * keys with rotated pairs as neighbours. Llama 3's longer context is encoded in a tensor of rotary
+ * divisors in the file. Sources: arXiv:2302.13971, arXiv:2407.21783. */
 #include "nets/decoder/block_moe.h"
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
@@ -12,7 +12,7 @@ const struct qn_decoder_arch qn_llama = {
     .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX, .normalise = true},
 };
 
-/* Ministral 3 and Mistral Small 4: queries grow with their position. */
+/* Ministral 3 and Mistral Small 4: queries are scaled up with their position. */
 static qn_err configure_mistral3(struct qn_loader *l, struct qn_net *net)
 {
     struct qn_rope_form form = {.dim = net->shape.rope_dim};
@@ -42,7 +42,7 @@ const struct qn_decoder_arch qn_mistral3 = {
     .configure = configure_mistral3,
 };
 
-/* SmolLM 3: every fourth layer does not know positions (arXiv:2501.18795). */
+/* SmolLM 3: every fourth layer has no rotary positions (arXiv:2501.18795). */
 static qn_err configure_smollm3(struct qn_loader *l, struct qn_net *net)
 {
     (void)l;
@@ -58,7 +58,7 @@ const struct qn_decoder_arch qn_smollm3 = {
     .configure = configure_smollm3,
 };
 
-/* Granite 3 and later: four multipliers (arXiv:2408.13359), and rotation may be off. */
+/* Granite 3 and later: four multipliers (arXiv:2408.13359), and rotary positions may be off. */
 qn_err qn_arch_granite(struct qn_loader *l, struct qn_net *net)
 {
     float attention = net->layer[0].attention.scale, logits = 1;

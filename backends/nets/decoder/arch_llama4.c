@@ -1,8 +1,9 @@
-/* Llama 4: three of four layers see their own chunk of the text and know positions; the fourth sees
- * everything, knows no positions, and sharpens its queries with distance. Rotated queries and keys
- * are normalised without weights (not in the model of 128 experts). A mixture whose one expert gets
- * its input weighted, and a shared expert, in some or all layers. Source: the published code of
- * meta-llama/llama-models and of Hugging Face's modeling_llama4. */
+/* Llama 4: three of four layers attend within their own chunk of the text and use rotary positions;
+ * the fourth attends to everything, without positions, and scales its queries with distance.
+ * Rotated queries and keys are normalised without weights (not in the model of 128 experts). Some
+ * or all layers have a mixture with one chosen expert, whose input is weighted, and a shared
+ * expert. Source: the published code of meta-llama/llama-models and of Hugging Face's
+ * modeling_llama4. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
 
@@ -24,7 +25,7 @@ static qn_err configure(struct qn_loader *l, struct qn_net *net)
         a->bare_norm = !far && experts != LARGEST;
         a->warmth = far ? 0.1f : 0;
         a->warm_every = far ? WARM_EVERY : 0;
-        a->warm_from = 1; /* the first token counts as one */
+        a->warm_from = 1; /* the position of the first token counts as 1 */
     }
     return QN_OK;
 }

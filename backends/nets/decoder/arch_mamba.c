@@ -1,7 +1,7 @@
-/* Mamba 2 alone; beside attention in every layer (Falcon H1, whose multipliers its files have in
- * the weights already); in most layers, with attention in those that have key-value heads (Granite
- * 4); or each layer one block of three kinds (Nemotron H). Sources: arXiv:2405.21060,
- * arXiv:2507.22448, arXiv:2504.03624, and Granite 4's published definition. */
+/* Mamba 2 alone; in parallel with attention in every layer (Falcon H1, whose files have its
+ * multipliers already applied to the weights); in most layers, with attention in those that have
+ * key-value heads (Granite 4); or each layer one block of three kinds (Nemotron H). Sources:
+ * arXiv:2405.21060, arXiv:2507.22448, arXiv:2504.03624, and Granite 4's published definition. */
 #include "nets/decoder/arch.h"
 
 #include "nets/decoder/block_moe.h"
@@ -37,9 +37,9 @@ static qn_err configure_granite(struct qn_loader *l, struct qn_net *net)
     return err;
 }
 
-/* Each layer is one block: a mixture where it has a router, a feed-forward one where it has a
- * width, attention where it has
- * key-value heads, else Mamba 2. Nothing rotates. */
+/* Each layer is one block: a mixture if it has a router, a feed-forward block if it has a
+ * feed-forward width, attention if it has key-value heads, else Mamba 2. There are no rotary
+ * positions. */
 static qn_err configure_nemotron_h(struct qn_loader *l, struct qn_net *net)
 {
     qn_err err = configure(l, net, &qn_block_mamba2);
@@ -87,7 +87,7 @@ const struct qn_decoder_arch qn_nemotron_h = {
     .configure = configure_nemotron_h,
 };
 
-/* Nemotron 3: mixtures in place of the feed-forward blocks. */
+/* Nemotron 3: mixtures instead of feed-forward blocks. */
 const struct qn_decoder_arch qn_nemotron_h_moe = {
     .name = "nemotron_h_moe",
     .recurrent = true,

@@ -1,7 +1,7 @@
-/* Mixtures of experts in decoders that are otherwise a variation of those already here; what is
- * their own is a row. Sources: arXiv:2409.02060 (olmoe), arXiv:2508.06471 (GLM 4.5),
- * arXiv:2506.05767 (dots.llm1), and the published model definitions of baidu/ERNIE-4.5,
- * inclusionAI/Ling-mini-2.0, tencent/Hunyuan-A13B and MiniMaxAI/MiniMax-M2. */
+/* Mixtures of experts in decoders that otherwise vary those in the other files by a row only.
+ * Sources: arXiv:2409.02060 (olmoe), arXiv:2508.06471 (GLM 4.5), arXiv:2506.05767 (dots.llm1), and
+ * the published model definitions of baidu/ERNIE-4.5, inclusionAI/Ling-mini-2.0,
+ * tencent/Hunyuan-A13B and MiniMaxAI/MiniMax-M2. */
 #include "nets/decoder/arch.h"
 #include "nets/decoder/block_moe.h"
 
@@ -13,7 +13,7 @@ const struct qn_decoder_arch qn_olmoe = {
     .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX},
 };
 
-/* GLM 4.5 and 4.6. The smaller ones do without norms of queries and keys. */
+/* GLM 4.5 and 4.6. The smaller ones have no norms of queries and keys. */
 const struct qn_decoder_arch qn_glm4moe = {
     .name = "glm4moe",
     .pairs = QN_ROPE_HALVES,

@@ -1,6 +1,6 @@
-/* OLMo 2 and 3, and Exaone 4: norms after each block only, and norms of queries and keys. OLMo 3
- * adds windows to three of four layers, which take no part in the stretching of the context; the
- * layers without a window in Exaone 4 do not know positions. Sources: arXiv:2501.00656,
+/* OLMo 2 and 3, and Exaone 4: norms only after each block, and norms of queries and keys. OLMo 3
+ * adds windows to three of four layers, and the context's scaling does not apply to those; the
+ * layers without a window in Exaone 4 have no rotary positions. Sources: arXiv:2501.00656,
  * arXiv:2507.11407. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"

@@ -1,7 +1,7 @@
-/* Phi 3, 3.5 and 4: a llama block whose files keep queries, keys and values as one matrix, and gate
- * and up as another. Part of each head may be rotated, and long contexts have divisors of their
- * own. Phi 3.5 MoE has matrices of their own, each with a bias, and LayerNorm; its router weighs
- * each of two experts by itself. Sources: arXiv:2404.14219, arXiv:2409.12136 and the published
+/* Phi 3, 3.5 and 4: a llama block whose files store queries, keys and values as one matrix, and
+ * gate and up as another. Only part of each head may be rotated, and long contexts have separate
+ * divisors. Phi 3.5 MoE has separate matrices, each with a bias, and LayerNorm; its router weights
+ * each of two experts separately. Sources: arXiv:2404.14219, arXiv:2409.12136 and the published
  * model definition of microsoft/Phi-3.5-MoE. */
 #include "nets/decoder/block_moe.h"
 #include "nets/decoder/decoder.h"
@@ -10,7 +10,9 @@
 static qn_err configure_phi(struct qn_loader *l, struct qn_net *net)
 {
     return qn_arch_windows(l, net, 0,
-                           QN_NET_LAYERS_MAX + 1); /* the file's window is every layer's */
+                           /* a period beyond the last layer: the file's window applies to every
+                            * layer */
+                           QN_NET_LAYERS_MAX + 1);
 }
 
 const struct qn_decoder_arch qn_phi3 = {

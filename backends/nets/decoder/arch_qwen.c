@@ -1,10 +1,9 @@
-/* Qwen. Qwen 2 and 2.5: a llama block with biases on queries, keys and values, and the two
- * halves of a head as rotated pairs. Qwen 3: no biases, queries and keys normalised per head
- * instead; the head's width no longer follows from the model's. Sources: arXiv:2407.10671,
- * arXiv:2505.09388.
+/* Qwen. Qwen 2 and 2.5: a llama block with biases on queries, keys and values, and the two halves
+ * of a head as rotated pairs. Qwen 3: no biases, queries and keys normalised per head instead; the
+ * head's width is independent of the model's. Sources: arXiv:2407.10671, arXiv:2505.09388.
  *
- * Their mixtures of experts differ in the block alone: Qwen 2's takes the softmax over all experts
- * as it is and has a shared expert with a gate, Qwen 3's divides by the sum of the chosen. */
+ * Their mixtures of experts differ only in the block: Qwen 2's uses the softmax over all experts
+ * unnormalised and has a shared expert with a gate, Qwen 3's divides by the sum of the chosen. */
 #include "nets/decoder/block_moe.h"
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
@@ -38,9 +37,9 @@ const struct qn_decoder_arch qn_qwen3moe = {
     .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX, .normalise = true},
 };
 
-/* The text towers of the vision models: pairs of a head turn by the axes of a picture, Qwen 3's by
- * turns; and what Qwen 3's projector gives has parts for the first layers, too. Sources:
- * arXiv:2409.12191, arXiv:2511.21631. */
+/* The text models of the vision models: pairs of a head are rotated by the positions on a picture's
+ * axes, in Qwen 3 with interleaved axes; and the output of Qwen 3's projector has further parts for
+ * the first layers. Sources: arXiv:2409.12191, arXiv:2511.21631. */
 static qn_err configure_picture(struct qn_loader *l, struct qn_net *net, bool interleaved)
 {
     qn_err err = qn_rope_load(&net->rope[0], l, &(struct qn_rope_form){.dim = net->shape.rope_dim});

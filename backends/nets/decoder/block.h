@@ -1,7 +1,8 @@
-/* A block of a layer: attention, a feed-forward network, whatever mixes tokens or channels. The
- * decoder puts norms and sums around blocks and knows nothing of their insides.
+/* A block of a layer: attention, a feed-forward network, or any other mixer of tokens or channels.
+ * The decoder applies norms and residual sums around blocks and is independent of their
+ * implementation.
  *
- * Each block has a file block_<name>.{h,c}: the header declares its weights, which are a member of
+ * Each block has files block_<name>.{h,c}: the header declares its weights, which are a member of
  * struct qn_decoder_layer, and its row. Private to this room. */
 #ifndef QN_NETS_DECODER_BLOCK_H
 #define QN_NETS_DECODER_BLOCK_H
@@ -22,12 +23,12 @@ enum { QN_NET_ROPES_MAX = 4 };
 /* The tokens of one call, row after row. */
 struct qn_step_rows {
     int32_t rows;
-    int32_t spans;                             /* of net->spans: whose rows are whose */
-    int32_t outputs;                           /* rows whose logits are wanted: net->out_row */
-    bool last;                                 /* in the last layer: see qn_batch_wanted */
-    struct qn_tensor angles[QN_NET_ROPES_MAX]; /* of each of the net's rotations */
-    struct qn_tensor inputs;                   /* of each layer's own: see layer_inputs.h */
-    const struct qn_adapting *adapting;        /* see adapter.h; NULL: no row has an adapter */
+    int32_t spans;   /* number of entries of net->spans, which assign rows to sequences */
+    int32_t outputs; /* rows whose logits are wanted: length of net->out_row */
+    bool last;       /* in the last layer: see qn_batch_wanted */
+    struct qn_tensor angles[QN_NET_ROPES_MAX]; /* one per rotation of the net */
+    struct qn_tensor inputs;                   /* per-layer inputs: see layer_inputs.h */
+    const struct qn_adapting *adapting;        /* see adapter.h; NULL: no row uses an adapter */
 };
 
 typedef void (*qn_block_forward)(struct qn_net *net, const struct qn_decoder_layer *layer,
@@ -35,26 +36,27 @@ typedef void (*qn_block_forward)(struct qn_net *net, const struct qn_decoder_lay
                                  const struct qn_tensor *in);
 
 struct qn_block {
-    /* Takes the layer's tensors (named "blk.<index>.…"), checks what the block needs of the layer,
-     * and fills layer->cache when it keeps keys and values. */
+    /* Takes the layer's tensors (named "blk.<index>.…"), checks the block's requirements of the
+     * layer, and fills layer->cache if the block has keys and values. */
     qn_err (*load)(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer);
-    /* Bytes of scratch that forward uses for a batch of `rows` tokens. */
+    /* Bytes of scratch memory that forward uses for a batch of `rows` tokens. */
     size_t (*scratch_bytes)(const struct qn_net *net, const struct qn_decoder_layer *layer,
                             int64_t rows);
-    /* MAY be NULL. Widens what the device is asked to have room for beyond matrix products. */
+    /* MAY be NULL. Increases the device's reservations for operations other than matrix products.
+     */
     void (*reserve)(const struct qn_decoder_layer *layer, struct qn_reserve *need);
-    /* out = block(in).  in [rows, dim], left as it is; out [rows, dim], other memory. A mixer in
-     * the last layer gives only the wanted rows: out [outputs, dim]. Gives its scratch back. */
+    /* out = block(in).  in [rows, dim], not modified; out [rows, dim], different memory. A mixer in
+     * the last layer returns only the wanted rows: out [outputs, dim]. Frees its scratch memory. */
     qn_block_forward forward;
 };
 
-/* After the last layer's mixing no row needs another. In the last layer this moves the rows whose
- * logits are wanted to the front of t [rows, n] and gives the view of them, [outputs, n]; in others
- * it gives t. A mixer calls it before its last product. */
+/* After the last layer's mixing, rows are independent. In the last layer this moves the rows whose
+ * logits are wanted to the front of t [rows, n] and returns a view of them, [outputs, n]; in other
+ * layers it returns t. A mixer calls it before its last product. */
 struct qn_tensor qn_batch_wanted(struct qn_net *net, const struct qn_step_rows *b,
                                  const struct qn_tensor *t);
 
-/* Runs `forward`, which knows nothing of wanted rows, on those alone. */
+/* Runs `forward`, which does not know of wanted rows, on only those. */
 void qn_block_wanted(qn_block_forward forward, struct qn_net *net,
                      const struct qn_decoder_layer *layer, const struct qn_step_rows *b,
                      struct qn_tensor *out, const struct qn_tensor *in);
@@ -64,11 +66,11 @@ struct qn_tensor qn_block_f32(struct qn_net *net, int64_t rows, int64_t cols);
 size_t qn_block_f32_bytes(int64_t rows, int64_t cols);
 /* t [rows, heads·head_dim] as [rows, heads, head_dim]. */
 struct qn_tensor qn_block_heads(const struct qn_tensor *t, int64_t heads, int64_t head_dim);
-/* Columns first and on of t [rows, cols], as [rows, heads, head_dim]. */
+/* The columns of t [rows, cols] from `first` on, as [rows, heads, head_dim]. */
 struct qn_tensor qn_block_part(const struct qn_tensor *t, int64_t first, int64_t heads,
                                int64_t head_dim);
-/* Products with the net's matrices, as those of ops.h, and what adapters add for rows that go
- * through some. x has all rows of the batch, or the wanted ones. */
+/* Products with the net's matrices like those of ops.h, plus the contributions of adapters for the
+ * rows that use some. x has all rows of the batch, or the wanted ones. */
 void qn_block_matmul(struct qn_net *net, const struct qn_step_rows *b, struct qn_tensor *y,
                      const struct qn_tensor *x, const struct qn_tensor *w);
 void qn_block_matmul_many(struct qn_net *net, const struct qn_step_rows *b,
@@ -80,7 +82,7 @@ void qn_block_sum_experts(struct qn_net *net, const struct qn_step_rows *b,
                           const struct qn_tensor *x, const struct qn_expert_linear *part,
                           const struct qn_tensor *ids, const struct qn_tensor *weights);
 
-/* NULL for a tensor that the file does not have. */
+/* NULL if the file does not have the tensor. */
 const struct qn_tensor *qn_block_or_null(const struct qn_tensor *t);
 
 #endif

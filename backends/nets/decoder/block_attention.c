@@ -1,4 +1,4 @@
-/* Attention of grouped queries: project, normalise, rotate, remember, attend, project.
+/* Grouped-query attention: project, normalise, rotate, store in the cache, attend, project.
  * Sources: arXiv:1706.03762; grouped queries arXiv:2305.13245; rotation arXiv:2104.09864. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
@@ -10,7 +10,7 @@ static int64_t q_width(const struct qn_attention *a)
     return (int64_t)a->heads * a->head_dim;
 }
 
-/* What q gives. */
+/* The output width of q. */
 static int64_t q_rows(const struct qn_attention *a)
 {
     return a->gated ? 2 * q_width(a) : q_width(a);
@@ -28,7 +28,8 @@ static bool has_cache(const struct qn_decoder_layer *layer)
 
 /* ---- loading ---- */
 
-/* One matrix with the rows of queries, keys and values below each other, and so its bias. */
+/* Loads one matrix with the rows of queries, keys and values stacked, and a bias stacked likewise.
+ */
 static qn_err load_merged(struct qn_loader *l, const struct qn_net *net,
                           struct qn_decoder_layer *layer)
 {
@@ -60,7 +61,7 @@ static qn_err load_separate(struct qn_loader *l, const struct qn_net *net,
     if ((err = qn_loader_matrix(l, &a->q, must, q, dim, "blk.%d.attn_q.weight", i)) != QN_OK ||
         (err = qn_loader_vector(l, &a->q_b, bias, q, "blk.%d.attn_q.bias", i)) != QN_OK)
         return err;
-    if (!has_cache(layer)) { /* some files have keys and values all the same */
+    if (!has_cache(layer)) { /* some files have unused keys and values */
         qn_loader_unused(l, "blk.%d.attn_k.weight", i);
         qn_loader_unused(l, "blk.%d.attn_v.weight", i);
         return QN_OK;
@@ -73,7 +74,7 @@ static qn_err load_separate(struct qn_loader *l, const struct qn_net *net,
     return qn_loader_vector(l, &a->v_b, bias, kv, "blk.%d.attn_v.bias", i);
 }
 
-/* Of so many heads' queries or keys, called attn_<name>_norm. */
+/* Loads the norm attn_<name>_norm of this many heads' queries or keys. */
 static qn_err load_norm(struct qn_loader *l, const struct qn_net *net, struct qn_tensor *w,
                         const char *name, int32_t heads, int32_t head_dim, int i)
 {
@@ -134,7 +135,7 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_la
         (err = qn_loader_vector(l, &a->sinks, QN_OPTIONAL, a->heads, "blk.%d.attn_sinks.weight",
                                 i)) != QN_OK)
         return err;
-    /* the rotary angles once more, in files of early converters: nothing a network needs */
+    /* rotary angles, written by early converters; they are computed from the metadata */
     qn_loader_ignore(l, "blk.%d.attn_rot_embd.weight", i);
     qn_loader_ignore(l, "blk.%d.attn.rotary_emb.inv_freq", i);
     return QN_OK;
@@ -158,7 +159,7 @@ static void reserve(const struct qn_decoder_layer *layer, struct qn_reserve *nee
     need->head_dim = a->head_dim > need->head_dim ? a->head_dim : need->head_dim;
 }
 
-/* x [rows, heads·head_dim], xh the same by heads. */
+/* Normalises x [rows, heads·head_dim]; xh is the same memory as [rows, heads, head_dim]. */
 static void normalise(struct qn_net *net, struct qn_tensor *x, struct qn_tensor *xh,
                       const struct qn_tensor *w)
 {
@@ -170,14 +171,14 @@ static void normalise(struct qn_net *net, struct qn_tensor *x, struct qn_tensor 
         qn_rms_norm(net->dev, xh, xh, w, net->shape.eps);
 }
 
-/* Gives each head of x length sqrt(head_dim), as a norm without weights does. */
+/* Gives each head of x the length sqrt(head_dim), like an RMS norm without weights. */
 static void level(struct qn_net *net, const struct qn_attention *a, struct qn_tensor *xh)
 {
     qn_l2_norm(net->dev, xh, xh, net->shape.eps * (float)a->head_dim, sqrtf((float)a->head_dim));
 }
 
-/* Norms and rotation of queries or keys: x and xh as above; w: the norm's weights, ndim 0 without.
- */
+/* Normalises and rotates queries or keys: x and xh as above; w: the norm's weights, ndim 0 for
+ * none. */
 static void turn(struct qn_net *net, const struct qn_attention *a, const struct qn_step_rows *b,
                  struct qn_tensor *x, struct qn_tensor *xh, const struct qn_tensor *w)
 {
@@ -192,7 +193,7 @@ static void turn(struct qn_net *net, const struct qn_attention *a, const struct 
         level(net, a, xh);
 }
 
-/* Queries of far positions are made longer, for softmax over many keys grows flat. Source: the
+/* Scales queries at far positions up, because softmax over many keys becomes flat. Source: the
  * published code of Llama 4. */
 static void warm(struct qn_net *net, const struct qn_attention *a, struct qn_tensor *q)
 {
@@ -204,7 +205,7 @@ static void warm(struct qn_net *net, const struct qn_attention *a, struct qn_ten
     }
 }
 
-/* What the new tokens will be remembered by. */
+/* Computes the new tokens' keys and values and stores them in the cache. */
 static void remember(struct qn_net *net, const struct qn_decoder_layer *layer,
                      const struct qn_step_rows *b, struct qn_tensor *k, struct qn_tensor *v)
 {

@@ -5,7 +5,7 @@
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
 
-/* ---- any layer's convolution ---- */
+/* ---- the convolution, used by several blocks ---- */
 
 qn_err qn_conv_load(struct qn_loader *l, struct qn_conv *c, struct qn_decoder_layer *layer,
                     int32_t kernel, int64_t channels, const char *name)
@@ -28,7 +28,7 @@ void qn_conv_forward(struct qn_net *net, const struct qn_decoder_layer *layer,
         qn_short_conv(net->dev, y, x, &c->w, qn_block_or_null(&c->b), silu, p.spans, p.states, p.n);
 }
 
-/* ---- the block ---- */
+/* ---- the LFM2 block ---- */
 
 static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer)
 {

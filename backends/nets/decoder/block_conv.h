@@ -1,5 +1,5 @@
-/* The gated short convolution that LFM2 mixes most of its tokens with, and the convolution that
- * Mamba 2 and gated delta nets begin with. Private to this room. */
+/* The gated short convolution, the mixer of most layers of LFM2, and the convolution at the
+ * beginning of Mamba 2 and gated delta nets. Private to this room. */
 #ifndef QN_NETS_DECODER_BLOCK_CONV_H
 #define QN_NETS_DECODER_BLOCK_CONV_H
 
@@ -9,17 +9,17 @@ enum { QN_NET_CHANNELS_MAX = 1 << 18 };
 
 /* A causal depthwise convolution. */
 struct qn_conv {
-    struct qn_tensor w; /* [kernel, channels] f32: the file has it the other way round */
+    struct qn_tensor w; /* [kernel, channels] f32: transposed from the file */
     struct qn_tensor b; /* [channels], or ndim 0 */
 };
 
-/* Takes "blk.<index>.<name>.weight" [channels, kernel] and, if there is one, ".bias"; the layer
- * keeps the inputs of the last kernel - 1 tokens from then on. */
+/* Takes "blk.<index>.<name>.weight" [channels, kernel] and, if present, ".bias"; reserves state in
+ * the layer for the inputs of the last kernel - 1 tokens. */
 qn_err qn_conv_load(struct qn_loader *l, struct qn_conv *c, struct qn_decoder_layer *layer,
                     int32_t kernel, int64_t channels, const char *name);
 
-/* y = conv(x), then silu if asked for, for every sequence of the batch.  x, y [rows, channels],
- * different memory. */
+/* y = conv(x), followed by silu if requested, for every sequence of the batch.  x, y [rows,
+ * channels], different memory. */
 void qn_conv_forward(struct qn_net *net, const struct qn_decoder_layer *layer,
                      const struct qn_step_rows *b, const struct qn_conv *c, bool silu,
                      struct qn_tensor *y, const struct qn_tensor *x);

@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-static const float l2_eps = 1e-6f; /* of the model's definition; no file says it */
+/* a constant of the model's definition; files do not contain it */
+static const float l2_eps = 1e-6f;
 
 static int64_t key_width(const struct qn_delta_net *d)
 {
@@ -104,8 +105,8 @@ static size_t scratch_bytes(const struct qn_net *net, const struct qn_decoder_la
     return bytes + (d->ba.ndim ? qn_block_f32_bytes(rows, 2 * heads) : 0);
 }
 
-/* Columns first .. first + n of each key head's group in `from` [rows, k_heads, wide] become
- * columns `at` and on of `to`, head after head. */
+/* Copies columns first .. first + n of each key head's group in `from` [rows, k_heads, wide] to the
+ * columns of `to` from `at` on, head after head. */
 static void gather_heads(struct qn_net *net, const struct qn_delta_net *d, struct qn_tensor *to,
                          int64_t at, const struct qn_tensor *from, int64_t first, int64_t n)
 {
@@ -115,7 +116,7 @@ static void gather_heads(struct qn_net *net, const struct qn_delta_net *d, struc
     qn_copy(net->dev, &dst, &src);
 }
 
-/* qkv [rows, channels] and z [rows, v_heads·v_dim]. */
+/* Computes qkv [rows, channels] and z [rows, v_heads·v_dim]. */
 static void project(struct qn_net *net, const struct qn_delta_net *d, const struct qn_step_rows *b,
                     const struct qn_tensor *in, struct qn_tensor *qkv, struct qn_tensor *z)
 {
@@ -135,7 +136,7 @@ static void project(struct qn_net *net, const struct qn_delta_net *d, const stru
     qn_scratch_reset(net->scratch, mark);
 }
 
-/* beta and decay [rows, v_heads]; alpha is room. */
+/* Computes beta and decay [rows, v_heads]; alpha is scratch. */
 static void project_gates(struct qn_net *net, const struct qn_delta_net *d,
                           const struct qn_step_rows *b, const struct qn_tensor *in,
                           struct qn_tensor *beta, struct qn_tensor *alpha, struct qn_tensor *decay)

@@ -6,13 +6,14 @@
 
 struct qn_delta_net {
     int32_t kernel, k_heads, v_heads, k_dim, v_dim;
-    bool tiled; /* value head h reads key head h % k_heads, else h / (v_heads / k_heads) */
+    bool tiled; /* value head h uses key head h % k_heads, else h / (v_heads / k_heads) */
 
-    /* q, k and v, each head after head, then the gate z: two matrices. Older files have one, whose
-     * rows are q, k, v, z of one key head after another; it is `in`, and the others ndim 0. */
+    /* Two matrices: q, k and v, each head after head; and the gate z. Older files have one matrix
+     * instead, `in`, with the rows q, k, v, z of one key head after another; the other two have
+     * ndim 0 then. */
     struct qn_tensor qkv, z, in;
-    /* The write strength and the decay of each value head: two matrices, or `ba` alone, whose rows
-     * are those of one key head after another. */
+    /* The write strength and the decay of each value head: two matrices, or one, `ba`, with the
+     * rows of one key head after another. */
     struct qn_tensor beta, alpha, ba;
     struct qn_conv conv;         /* over q, k and v */
     struct qn_tensor dt_bias, a; /* [v_heads] */

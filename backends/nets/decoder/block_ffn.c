@@ -90,7 +90,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
 const struct qn_block qn_block_ffn = {
     .load = load, .scratch_bytes = scratch_bytes, .forward = forward};
 
-/* In a mixer's place it looks at the wanted rows alone where they are all that is asked for. */
+/* Computes only the wanted rows, for a block that is the last layer's mixer. */
 static void forward_alone(struct qn_net *net, const struct qn_decoder_layer *layer,
                           const struct qn_step_rows *b, struct qn_tensor *out,
                           const struct qn_tensor *in)

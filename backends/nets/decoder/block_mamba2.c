@@ -129,7 +129,8 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
 const struct qn_block qn_block_mamba2 = {
     .load = load, .scratch_bytes = scratch_bytes, .forward = forward};
 
-/* ---- beside attention: out = attention(in) + mamba2(in). Source: arXiv:2507.22448 ---- */
+/* ---- in parallel with attention: out = attention(in) + mamba2(in). Source: arXiv:2507.22448 ----
+ */
 
 static qn_err load_both(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer)
 {

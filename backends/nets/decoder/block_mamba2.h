@@ -1,5 +1,5 @@
-/* Mamba 2's mixer, and the block that runs it beside attention on the same input (Falcon H1).
- * Private to this room. */
+/* Mamba 2's mixer, and the block that runs it in parallel with attention on the same input (Falcon
+ * H1). Private to this room. */
 #ifndef QN_NETS_DECODER_BLOCK_MAMBA2_H
 #define QN_NETS_DECODER_BLOCK_MAMBA2_H
 

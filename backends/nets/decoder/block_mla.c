@@ -1,8 +1,8 @@
-/* Multi-head latent attention, in the absorbed form: a head's score q·(W_k·c) is (W_kᵀ·q)·c, so
- * queries go to the latent space and meet the latent vectors c there, one for all heads; what
- * attention brings back is a mean of latent vectors, which W_v then turns into values. The cache
- * holds c and the rotated key and nothing per head. Sources: arXiv:2405.04434, section 2.1;
- * arXiv:2412.19437. */
+/* Multi-head latent attention, in the absorbed form: a head's score q·(W_k·c) equals (W_kᵀ·q)·c, so
+ * queries are mapped to the latent space and compared there with the latent vectors c, which all
+ * heads share; the result of attention is a weighted mean of latent vectors, which W_v maps to
+ * values. The cache stores c and the rotated key and nothing per head. Sources: arXiv:2405.04434,
+ * section 2.1; arXiv:2412.19437. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
 
@@ -10,8 +10,8 @@
 
 /* ---- metadata ---- */
 
-/* Files before 2025 give the widths of a head as attention sees them uncompressed; later ones give
- * those of the cache, and the heads' under keys of their own. */
+/* Files before 2025 state the head widths as in uncompressed attention; later ones state those of
+ * the cache, and the heads' widths under separate keys. */
 static qn_err read_widths(struct qn_loader *l, const struct qn_decoder_shape *s, struct qn_mla *m)
 {
     const int32_t most = QN_NET_HEAD_DIM_MAX, must = QN_LOADER_MUST;
@@ -62,8 +62,8 @@ static qn_err load_queries(struct qn_loader *l, const struct qn_net *net, struct
     return qn_loader_matrix(l, &m->q, must, q, m->q_latent, "blk.%d.attn_q_b.weight", i);
 }
 
-/* The heads' matrices: in new files apart and ready for use, in old ones a head's rows for its key
- * and those for its value below each other. */
+/* Loads the heads' matrices: newer files have them as separate tensors, ready for use; older ones
+ * have each head's rows for its key and for its value in one tensor. */
 static qn_err load_heads(struct qn_loader *l, struct qn_mla *m, int i)
 {
     const int64_t heads = m->heads, plain = m->plain_dim, both = plain + m->value_dim;
@@ -77,7 +77,7 @@ static qn_err load_heads(struct qn_loader *l, struct qn_mla *m, int i)
         return qn_loader_heads(l, &m->v_b, heads, both, plain, m->value_dim, m->latent,
                                "blk.%d.attn_kv_b.weight", i);
     }
-    qn_loader_ignore(l, "blk.%d.attn_kv_b.weight", i); /* the same once more */
+    qn_loader_ignore(l, "blk.%d.attn_kv_b.weight", i); /* duplicates k_b and v_b */
     if ((err = qn_loader_experts(l, &m->k_b, must, heads, m->latent, plain,
                                  "blk.%d.attn_k_b.weight", i)) != QN_OK)
         return err;
@@ -105,7 +105,7 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_la
                             "blk.%d.attn_output.weight", i);
 }
 
-/* ---- the pass ---- */
+/* ---- the forward pass ---- */
 
 static size_t scratch_bytes(const struct qn_net *net, const struct qn_decoder_layer *layer,
                             int64_t rows)
@@ -128,18 +128,20 @@ static void reserve(const struct qn_decoder_layer *layer, struct qn_reserve *nee
     const struct qn_mla *m = &layer->mla;
     need->heads = larger(m->heads, need->heads);
     need->head_dim = larger(m->latent + m->rope_dim, need->head_dim);
-    need->experts = larger(m->heads, need->experts); /* the heads' matrices are laid out alike */
+    /* the heads' matrices are packed like experts' */
+    need->experts = larger(m->heads, need->experts);
     need->experts_used = larger(m->heads, need->experts_used);
 }
 
-/* t [rows, heads, n] as a tall matrix of its elements first .. first + cols: [rows·heads, cols]. */
+/* Elements first .. first + cols of each head of t [rows, heads, n], as a matrix [rows·heads,
+ * cols]. */
 static struct qn_tensor part_of_heads(const struct qn_tensor *t, int64_t first, int64_t cols)
 {
     struct qn_tensor tall = qn_tensor_reshape(t, QN_SHAPE(t->shape[0] * t->shape[1], t->shape[2]));
     return qn_tensor_slice(&tall, 1, first, cols);
 }
 
-/* q [rows, heads, plain + rope]: all queries, not yet rotated. */
+/* Computes q [rows, heads, plain + rope]: all queries, before the rotation. */
 static void make_queries(struct qn_net *net, const struct qn_mla *m, const struct qn_step_rows *b,
                          struct qn_tensor *q, const struct qn_tensor *in, struct qn_tensor *kv)
 {

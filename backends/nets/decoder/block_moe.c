@@ -1,11 +1,11 @@
-/* The mixture of experts: a router weighs all experts for each token, the token goes through the
- * best few, their results are added up by weight. Some models have one more expert that every token
- * goes through. Sources: arXiv:2101.03961, arXiv:2401.04088 (mixtral); shared experts
+/* The mixture of experts: a router scores all experts for each token, the token goes through the
+ * best few, and their outputs are summed by weight. Some models have an additional shared expert
+ * for every token. Sources: arXiv:2101.03961, arXiv:2401.04088 (mixtral); shared experts
  * arXiv:2401.06066; bias and groups arXiv:2412.19437. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
 
-/* gpt-oss's gate, by its published code. */
+/* Constants of gpt-oss's gate, from its published code. */
 static const float clamp_alpha = 1.702f, clamp_limit = 7.0f;
 
 /* ---- metadata ---- */
@@ -26,7 +26,8 @@ static qn_err read_route(struct qn_loader *l, const struct qn_moe_style *style, 
         (err = qn_loader_real(l, "expert_weights_scale", &r->scale)) != QN_OK)
         return err;
     r->score = score ? scores[score - 1] : style->score;
-    r->scale = r->scale == 0 ? 1 : r->scale; /* absent, or how some converters say "none" */
+    /* 0: absent, or written by some converters for "none" */
+    r->scale = r->scale == 0 ? 1 : r->scale;
     if (r->groups > 1 && (experts % r->groups || r->groups_used < 1 || r->groups_used > r->groups ||
                           experts / r->groups * r->groups_used < used))
         return qn_fail(l->e, QN_EFORMAT,
@@ -158,7 +159,7 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_la
     return QN_OK;
 }
 
-/* ---- the pass ---- */
+/* ---- the forward pass ---- */
 
 static size_t scratch_bytes(const struct qn_net *net, const struct qn_decoder_layer *layer,
                             int64_t rows)
@@ -181,7 +182,7 @@ static void reserve(const struct qn_decoder_layer *layer, struct qn_reserve *nee
     need->experts_used = m->used > need->experts_used ? m->used : need->experts_used;
 }
 
-/* hidden [choices, width] = what the chosen experts' down meets: relu²(up_e·in). */
+/* hidden [choices, width] = relu²(up_e·in), the input of the chosen experts' down. */
 static void without_gate(struct qn_net *net, const struct qn_moe *m, const struct qn_step_rows *b,
                          struct qn_tensor *hidden, const struct qn_tensor *in,
                          const struct qn_tensor *ids)
@@ -191,7 +192,8 @@ static void without_gate(struct qn_net *net, const struct qn_moe *m, const struc
     qn_relu_squared(net->dev, hidden, hidden);
 }
 
-/* The same as act(gate_e·in) · up_e·in; both [choices, 2·width] has it in its first half. */
+/* hidden = act(gate_e·in) · up_e·in; `both` [choices, 2·width] holds gate and up, and the result in
+ * its first half. */
 static void with_gate(struct qn_net *net, const struct qn_moe *m, const struct qn_step_rows *b,
                       struct qn_tensor *both, const struct qn_tensor *in,
                       const struct qn_tensor *ids, const struct qn_tensor *weights)
@@ -206,7 +208,7 @@ static void with_gate(struct qn_net *net, const struct qn_moe *m, const struct q
                                                {&up, &m->up, qn_block_or_null(&m->up_b)}};
         qn_block_matmul_experts(net, b, in, ids, two, 2);
     }
-    if (weights) { /* on what has no bias it is the same before the product and after */
+    if (weights) { /* without biases the weights can be applied before or after the product */
         struct qn_tensor each =
             qn_tensor_reshape(weights, QN_SHAPE(qn_tensor_elements(weights), 1));
         qn_scale_rows(net->dev, both, both, &each);
@@ -281,7 +283,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
 const struct qn_block qn_block_moe = {
     .load = load, .scratch_bytes = scratch_bytes, .reserve = reserve, .forward = forward};
 
-/* Where few rows are all that is asked for it looks at those alone. */
+/* Computes only the wanted rows, for a block that is the last layer's mixer. */
 static void forward_alone(struct qn_net *net, const struct qn_decoder_layer *layer,
                           const struct qn_step_rows *b, struct qn_tensor *out,
                           const struct qn_tensor *in)

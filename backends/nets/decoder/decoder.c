@@ -1,15 +1,15 @@
 /* The forward pass of a decoder: tokens of several sequences in, logits or hidden states out.
  *
- * One batch holds the new tokens of every chunk, row after row. Products treat all rows alike;
- * only what mixes tokens looks at whose row it is. Nothing here allocates: activations come from
- * the scratch that was sized at load. Source: arXiv:1706.03762, with the pre-norm layer of
- * arXiv:2302.13971 and its variants by the architecture's row. */
+ * One batch holds the new tokens of all chunks, row after row. Products treat all rows alike; only
+ * operations that mix tokens need to know which sequence a row belongs to. Nothing is allocated:
+ * activations are in scratch memory that was sized at load. Source: arXiv:1706.03762, with the
+ * pre-norm layer of arXiv:2302.13971 and its variants as in the architecture's row. */
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/seq.h"
 
 #include <assert.h>
 
-/* ---- what blocks share ---- */
+/* ---- helpers for blocks ---- */
 
 struct qn_tensor qn_block_f32(struct qn_net *net, int64_t rows, int64_t cols)
 {
@@ -68,7 +68,7 @@ void qn_block_wanted(qn_block_forward forward, struct qn_net *net,
         forward(net, layer, &wanted, out, &rows);
 }
 
-/* ---- room ---- */
+/* ---- scratch size ---- */
 
 static size_t larger(size_t a, size_t b)
 {
@@ -95,9 +95,9 @@ size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows)
     return stream + place + qn_layer_inputs_bytes(net, rows) + qn_altup_bytes(net, rows) + widest;
 }
 
-/* ---- the pass ---- */
+/* ---- the forward pass ---- */
 
-/* Notes where the results of row i of the chunk go, which is the batch's next row. */
+/* Records where the results of row i of the chunk, the batch's next row, are to be written. */
 static void note_result(struct qn_net *net, struct qn_step_rows *b, const struct qn_chunk *chunk,
                         int32_t i)
 {
@@ -111,7 +111,7 @@ static void note_result(struct qn_net *net, struct qn_step_rows *b, const struct
         chunk->hidden ? chunk->hidden + (size_t)at * (size_t)net->shape.dim : NULL;
 }
 
-/* Lays the chunks' tokens side by side and notes which rows' results go where. */
+/* Concatenates the chunks' tokens and records which rows' results are wanted. */
 static struct qn_step_rows gather(struct qn_net *net, const struct qn_chunk *chunks,
                                   size_t n_chunks)
 {
@@ -142,7 +142,7 @@ static struct qn_step_rows gather(struct qn_net *net, const struct qn_chunk *chu
     return b;
 }
 
-/* Rows of x that belong to chunks with embeddings get part `part` of them. */
+/* Copies part `part` of the embeddings into the rows of x that belong to chunks with embeddings. */
 static void place_embeddings(struct qn_net *net, struct qn_tensor *x, const struct qn_step_rows *b,
                              const struct qn_chunk *chunks, int32_t part)
 {
@@ -154,7 +154,7 @@ static void place_embeddings(struct qn_net *net, struct qn_tensor *x, const stru
         }
 }
 
-/* x [rows, dim] = what the tokens mean by themselves, or the embeddings in their place. */
+/* x [rows, dim] = the tokens' embeddings, or the embeddings given in their place. */
 static void embed(struct qn_net *net, struct qn_step_rows *b, const struct qn_chunk *chunks,
                   struct qn_tensor *x)
 {
@@ -172,7 +172,7 @@ static void embed(struct qn_net *net, struct qn_step_rows *b, const struct qn_ch
     qn_layer_inputs_make(net, b, &ids, x);
 }
 
-/* The angles of every row, once for all layers. */
+/* Computes the rotation angles of every row, once for all layers. */
 static void place(struct qn_net *net, struct qn_step_rows *b, const struct qn_chunk *chunks)
 {
     struct qn_tensor pos = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
@@ -210,7 +210,7 @@ void qn_norm_apply(struct qn_net *net, struct qn_tensor *y, const struct qn_tens
         qn_copy(net->dev, y, x);
 }
 
-/* x += scale · post_norm(out), which is spent. */
+/* x += scale · post_norm(out); overwrites out. */
 static void add_block(struct qn_net *net, struct qn_tensor *x, struct qn_tensor *out,
                       const struct qn_norm *post)
 {
@@ -220,8 +220,8 @@ static void add_block(struct qn_net *net, struct qn_tensor *x, struct qn_tensor 
     qn_add(net->dev, x, x, out);
 }
 
-/* x += post_norm(block(norm(x))), twice; the second block of a parallel layer reads what the first
- * one does. In the part's last layer only wanted rows come out. */
+/* x += post_norm(block(norm(x))), twice; in a parallel layer both blocks have the same input. After
+ * the part's last layer x contains only the wanted rows. */
 static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, struct qn_step_rows *b,
                       struct qn_tensor *x, struct qn_tensor *h, struct qn_tensor *out)
 {
@@ -252,7 +252,8 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
         qn_scale(net->dev, x, x, l->out_scale);
 }
 
-/* x += what embeddings bring for the layer after this one; h is spent. Source: arXiv:2406.04334. */
+/* x += the part of the embeddings for the layer after this one; overwrites h. Source:
+ * arXiv:2406.04334. */
 static void add_deepstack(struct qn_net *net, const struct qn_step_rows *b,
                           const struct qn_chunk *chunks, int32_t layer, struct qn_tensor *x,
                           struct qn_tensor *h)
@@ -267,7 +268,7 @@ static void add_deepstack(struct qn_net *net, const struct qn_step_rows *b,
     qn_add(net->dev, x, x, h);
 }
 
-/* Row i of t to to[i], where that is not NULL. */
+/* Copies row i of t to to[i] unless that is NULL. */
 static void hand_out(struct qn_net *net, const struct qn_tensor *t, float *const *to)
 {
     for (int32_t i = 0; i < t->shape[0]; i++) {
@@ -277,7 +278,7 @@ static void hand_out(struct qn_net *net, const struct qn_tensor *t, float *const
     }
 }
 
-/* h·W_out of results first and on, as many as h has rows. */
+/* Computes h·W_out for the wanted rows first .. first + rows of h. */
 static void logits(struct qn_net *net, const struct qn_step_rows *b, const struct qn_tensor *h,
                    int32_t first)
 {
@@ -292,7 +293,8 @@ static void logits(struct qn_net *net, const struct qn_step_rows *b, const struc
     hand_out(net, &y, net->logits_to + first);
 }
 
-/* norm(x) and norm(x)·W_out, a few rows at a time, each straight to its reader. */
+/* Computes norm(x) and norm(x)·W_out, a few rows at a time, and copies them to their destinations.
+ */
 static void results(struct qn_net *net, const struct qn_step_rows *b, const struct qn_tensor *x)
 {
     for (int32_t done = 0; done < b->rows;) {

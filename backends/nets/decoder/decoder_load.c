@@ -1,5 +1,5 @@
-/* From a file to a decoder: the metadata all architectures share, then each layer's blocks, then
- * room to compute in. The file is foreign: loader.h has the checks. */
+/* Loads a decoder from a file: first the metadata common to all architectures, then each layer's
+ * blocks, then scratch memory. The file is untrusted: loader.h checks it. */
 #include "base/buf.h"
 #include "nets/decoder/decoder.h"
 #include "nets/decoder/loader.h"
@@ -28,7 +28,7 @@ static qn_err read_head_dim(struct qn_loader *l, struct qn_decoder_shape *s)
     return QN_OK;
 }
 
-/* Layers as the shared metadata have them: attention and a dense feed-forward block each. */
+/* Sets up the layers from the shared metadata: attention and a dense feed-forward block each. */
 static qn_err plan_layers(struct qn_loader *l, struct qn_net *net)
 {
     struct qn_decoder_shape *s = &net->shape;
@@ -67,7 +67,7 @@ static qn_err plan_layers(struct qn_loader *l, struct qn_net *net)
     return err;
 }
 
-/* Layers at the end that guess tokens further ahead are no part of the answer. */
+/* Excludes the multi-token-prediction layers at the end, which are not needed for the output. */
 static qn_err leave_out_guesses(struct qn_loader *l, struct qn_decoder_shape *s)
 {
     int32_t guesses = 0;
@@ -94,7 +94,7 @@ static qn_err read_metadata(struct qn_loader *l, struct qn_net *net)
     net->layer = qn_xcalloc((size_t)s->layers, sizeof *net->layer);
     if ((err = plan_layers(l, net)) != QN_OK || (err = qn_moe_configure(l, net)) != QN_OK)
         return err;
-    /* Phi 3.5 MoE's files call it by the other norm's name */
+    /* Phi 3.5 MoE's files use the key of the other norm */
     const bool layer_norm =
         net->arch->norm == QN_NORM_LAYER && qn_loader_has_key(l, "attention.layer_norm_epsilon");
     return qn_loader_positive(
@@ -112,8 +112,8 @@ static qn_err cannot_cut(struct qn_loader *l, const struct qn_net *net, const ch
                    l->arch, net->part.first, net->part.end, why);
 }
 
-/* Takes the wanted part, when the layers are known: nothing but the stream may go from one part to
- * the next. */
+/* Restricts the net to the wanted part. Called when the layers are known: only the residual stream
+ * may pass from one part to the next. */
 static qn_err cut(struct qn_loader *l, struct qn_net *net, const struct qn_net_part *want)
 {
     struct qn_net_part *p = &net->part;
@@ -141,7 +141,7 @@ static qn_err cut(struct qn_loader *l, struct qn_net *net, const struct qn_net_p
     return QN_OK;
 }
 
-/* The embedding's rows are the vocabulary. */
+/* The vocabulary size is the number of the embedding's rows. */
 static qn_err count_vocabulary(struct qn_loader *l, struct qn_decoder_shape *s)
 {
     struct qn_tensor t;
@@ -169,7 +169,7 @@ static qn_err count_vocabulary(struct qn_loader *l, struct qn_decoder_shape *s)
 static qn_err load_norm(struct qn_loader *l, const struct qn_net *net, struct qn_norm *n,
                         const char *name)
 {
-    /* Falcon H1's files leave ".weight" away */
+    /* Falcon H1's files omit ".weight" */
     const char *end = qn_loader_has(l, "%s", name) ? "" : ".weight";
     qn_err err = qn_loader_vector(l, &n->w, QN_REQUIRED, net->shape.dim, "%s%s", name, end);
     if (err == QN_OK && net->arch->norm == QN_NORM_LAYER)
@@ -202,7 +202,7 @@ static qn_err load_ends(struct qn_loader *l, struct qn_net *net)
         return err;
     if ((err = qn_loader_vector(l, &net->output_b, QN_OPTIONAL, s->vocab, "output.bias")) != QN_OK)
         return err;
-    if (net->tied) /* adapters know it by this name */
+    if (net->tied) /* the name under which adapters refer to it */
         qn_sites_add(&net->sites, "output.weight", &net->output, 0);
     return QN_OK;
 }
@@ -244,7 +244,7 @@ static qn_err load_layer(struct qn_loader *l, struct qn_net *net, struct qn_deco
     return layer->ffn ? layer->ffn->load(l, net, layer) : QN_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole network ---- */
 
 static qn_err load_layers(struct qn_loader *l, struct qn_net *net)
 {
@@ -294,7 +294,7 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
     return QN_OK;
 }
 
-/* Bytes of the embedding's rows, unless the output matrix reads the same. */
+/* Bytes of the embedding table, unless the output matrix is the same memory. */
 static int64_t embedding_bytes(const struct qn_net *net)
 {
     const struct qn_tensor *a = &net->embedding, *b = &net->output;
@@ -352,7 +352,8 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, const struct qn_net_
         (net->state_bytes &&
          (err = qn_mem_new(net->dev, net->state_bytes, &net->state_zero, l->e)) != QN_OK))
         return err;
-    /* Rows are looked up in what is laid out for products, or a tied table would be held twice. */
+    /* Embedding rows are read from the packed output matrix if it is tied, so that the table is not
+     * held twice. */
     const bool one_table = net->tied && net->embedding.ndim && !net->output.factors;
     if ((err = qn_loader_finish(l, o->progress, o->ctx)) != QN_OK)
         return err;

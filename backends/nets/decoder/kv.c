@@ -1,5 +1,5 @@
-/* Pages and their reference counts, and the page tables of sequences. No tensor is read here: pages
- * are counted, shared, copied whole and given back. */
+/* Pages with reference counts, and the page tables of sequences. Pages are counted, shared, copied
+ * and released here; their content is not interpreted. */
 #include "nets/decoder/kv.h"
 
 #include "base/buf.h"
@@ -9,13 +9,14 @@
 #include <string.h>
 
 enum {
-    PAGE_ALIGN = 64,      /* bytes; of every head's rows, so that kernels load whole lines */
-    TOKENS_MAX = 1 << 30, /* of one pool */
+    /* bytes; alignment of every head's rows, so that kernels load whole cache lines */
+    PAGE_ALIGN = 64,
+    TOKENS_MAX = 1 << 30, /* in one pool */
     SLACK = QN_KV_WINDOW_SLACK
 };
 
-/* The pages of one group. Those below `fresh` have been in use at some time; of them, those without
- * references are on the stack of free ones, used again first. */
+/* The pages of one group. Pages below `fresh` have been used at least once; those of them without
+ * references are on the stack of free pages, from which new pages are taken first. */
 struct pool {
     struct qn_mem *mem;
     size_t page_bytes;
@@ -29,7 +30,7 @@ struct qn_kv {
     int32_t layers;
     struct qn_kv_layer *layer;
     enum qn_kv_group *group; /* [layers] */
-    int32_t window;          /* of the windowed group: the widest of its layers */
+    int32_t window;          /* of the windowed group: the largest window of its layers */
     struct pool pool[QN_KV_GROUPS];
 };
 
@@ -44,7 +45,7 @@ static size_t rows_bytes(enum qn_dtype t, int32_t dim)
     return (bytes + PAGE_ALIGN - 1) / PAGE_ALIGN * PAGE_ALIGN;
 }
 
-/* Bytes of a page that one layer takes. */
+/* Bytes of a page that one layer uses. */
 static size_t layer_bytes(const struct qn_kv_shape *s, enum qn_dtype k, enum qn_dtype v)
 {
     size_t head = rows_bytes(k, s->k_dim) + (s->v_in_k ? 0 : rows_bytes(v, s->v_dim));
@@ -56,8 +57,8 @@ static enum qn_kv_group group_of(const struct qn_kv_shape *s)
     return s->window > 0 ? QN_KV_WINDOW : QN_KV_FULL;
 }
 
-/* The next token after len sees nothing before this entry of the table; some tokens can still be
- * taken back. */
+/* The first table entry that the token after len tokens attends to, minus the slack for truncation.
+ */
 static int32_t first_needed(enum qn_kv_group g, int32_t window, int32_t len)
 {
     int32_t seen = len - window + 1 - SLACK;

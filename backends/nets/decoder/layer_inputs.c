@@ -1,4 +1,4 @@
-/* Inputs of every layer's own. Source: the published model definition of Gemma 3n. */
+/* Per-layer inputs. Source: the published model definition of Gemma 3n. */
 #include "nets/decoder/layer_inputs.h"
 
 #include "nets/decoder/decoder.h"

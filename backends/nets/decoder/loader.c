@@ -12,7 +12,7 @@
 
 enum { KEY_MAX = 128 };
 
-/* A matrix for each expert, which become one tensor when they are laid out. */
+/* One matrix per expert, joined to one tensor when they are packed. */
 struct qn_pile {
     const struct qn_tensor *whole;
     struct qn_tensor *parts;
@@ -85,7 +85,7 @@ qn_err qn_loader_count(struct qn_loader *l, const char *name, int32_t min, int32
     return err;
 }
 
-/* Item i of an array of whole numbers or flags, which lies unaligned in the file. */
+/* Item i of an array of integers or flags, which is unaligned in the file. */
 static int64_t array_item(const char *raw, enum qn_gguf_type type, size_t i)
 {
     int32_t i32;
@@ -103,7 +103,8 @@ static int64_t array_item(const char *raw, enum qn_gguf_type type, size_t i)
     case QN_GGUF_I32:
         memcpy(&i32, raw + i * sizeof i32, sizeof i32);
         return i32;
-    default: /* 64 bits; read as signed, what is too large is out of every range */
+    /* 64 bits; read as signed: too large values become negative and fail the range check */
+    default:
         memcpy(&i64, raw + i * sizeof i64, sizeof i64);
         return i64;
     }
@@ -201,7 +202,7 @@ qn_err qn_loader_text(struct qn_loader *l, const char *name, const char **out)
 
 /* ---- tensors ---- */
 
-/* The name in full; a longer one than any file may have is found in none. */
+/* Formats the name; a name longer than any file may have is not found in the file. */
 static void name_of(char name[QN_GGUF_NAME_MAX + 1], const char *fmt, va_list ap)
 {
     vsnprintf(name, QN_GGUF_NAME_MAX + 1, fmt, ap);
@@ -222,7 +223,7 @@ bool qn_loader_has(const struct qn_loader *l, const char *fmt, ...)
     return in_file(l, name);
 }
 
-/* How many dimensions the tensor has in the file; 0: it is not there. */
+/* The number of dimensions of the tensor in the file; 0: not in the file. */
 static int dims(const struct qn_loader *l, const char *name)
 {
     int64_t i = qn_weights_find(l->w, name);
@@ -273,7 +274,7 @@ void qn_loader_ignore_all(struct qn_loader *l, const char *fmt, ...)
     }
 }
 
-/* The tensor as it lies in the file, if it has this shape. */
+/* Takes the tensor as it is in the file if it has this shape. */
 static qn_err take(struct qn_loader *l, struct qn_tensor *t, const char *name, size_t ndim,
                    const int64_t *shape)
 {
@@ -288,7 +289,7 @@ static qn_err take(struct qn_loader *l, struct qn_tensor *t, const char *name, s
     return QN_OK;
 }
 
-/* The factors [n] of the matrix `name`, f32 in the tensor of its name with another end. */
+/* Takes the scales [n] of the matrix `name`: an f32 tensor of the same name with another suffix. */
 static qn_err take_factors(struct qn_loader *l, struct qn_tensor *t, const char *name, int64_t n)
 {
     char other[QN_GGUF_NAME_MAX + 1];
@@ -350,7 +351,8 @@ qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need n
     return err;
 }
 
-/* The name of one expert's tensor where all of them would be "x_exps.weight"; false for others. */
+/* Makes the name of one expert's tensor from a name that ends in "x_exps.weight"; false for other
+ * names. */
 static bool single_of(char single[QN_GGUF_NAME_MAX + 1], const char *name, int64_t expert)
 {
     static const char end[] = "_exps.weight";
@@ -382,7 +384,7 @@ static qn_err take_singles(struct qn_loader *l, struct qn_tensor *t, const char 
     return err;
 }
 
-/* What came in pieces becomes whole. */
+/* Joins a matrix that was taken in pieces. */
 static qn_err pile_up(struct qn_loader *l, struct qn_tensor *t)
 {
     for (size_t i = 0; i < l->n_piles; i++)
@@ -414,7 +416,7 @@ qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need 
     return err;
 }
 
-/* Rows first .. first + n of each head's: a view of the file. */
+/* Takes rows first .. first + n of each head: a view of the file. */
 static qn_err take_heads(struct qn_loader *l, struct qn_tensor *t, const char *name, int64_t heads,
                          int64_t rows, int64_t first, int64_t n, int64_t cols)
 {
@@ -498,7 +500,7 @@ qn_err qn_loader_table(struct qn_loader *l, struct qn_tensor *t, enum qn_need ne
     return take(l, t, name, 2, (const int64_t[]){rows, cols});
 }
 
-/* A copy as f32 of the tensor that has this name and shape. */
+/* Takes an f32 copy of the tensor of this name and shape. */
 static qn_err copy(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, const char *name,
                    size_t ndim, const int64_t *shape)
 {
@@ -535,7 +537,7 @@ qn_err qn_loader_grid(struct qn_loader *l, struct qn_tensor *t, enum qn_need nee
     return copy(l, t, need, name, 2, (const int64_t[]){rows, cols});
 }
 
-/* t [rows, cols] becomes [cols, rows] in the same memory. */
+/* Transposes t [rows, cols] to [cols, rows] in the same memory. */
 static qn_err turn(struct qn_loader *l, struct qn_tensor *t)
 {
     const int64_t rows = t->shape[0], cols = t->shape[1];

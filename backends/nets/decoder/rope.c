@@ -1,9 +1,9 @@
 /* The frequencies of rotary positions, from a model file's metadata.
  *
- * Scalings stretch a model's context: `linear` divides every frequency by a factor
- * (arXiv:2306.15595), `yarn` only the slow ones (arXiv:2309.00071), `longrope` each by a divisor of
- * its own, with another set for texts within the original context (arXiv:2402.13753). Llama 3 has
- * divisors, too, in the tensor rope_freqs. */
+ * Scalings extend a model's context: `linear` divides every frequency by a factor
+ * (arXiv:2306.15595), `yarn` only the low ones (arXiv:2309.00071), `longrope` each by a divisor of
+ * its own, with another set of divisors for texts within the original context (arXiv:2402.13753).
+ * Llama 3 also has divisors, in the tensor rope_freqs. */
 #include "nets/decoder/rope.h"
 
 #include "nets/decoder/decoder.h"
@@ -18,13 +18,13 @@ enum { HALF_MAX = QN_NET_HEAD_DIM_MAX / 2 };
 struct scaling {
     enum { NONE, LINEAR, YARN, LONGROPE } kind;
     float factor, attn_factor, beta_fast, beta_slow, ext_factor;
-    int32_t original; /* tokens of the context before it was stretched */
+    int32_t original; /* tokens of the context before the extension */
 };
 
 static qn_err read_kind(struct qn_loader *l, struct scaling *s)
 {
     static const char *const names[] = {"none", "linear", "yarn", "longrope"};
-    /* files with longrope's divisors do not say its name */
+    /* files with longrope's divisors do not state the type */
     const char *type = qn_loader_has(l, "rope_factors_long.weight") ? "longrope" : "none";
     qn_err err = qn_loader_text(l, "rope.scaling.type", &type);
     if (err != QN_OK)
@@ -54,7 +54,7 @@ static qn_err read_scaling(struct qn_loader *l, int32_t context_train, struct sc
     qn_err err = read_kind(l, s);
     if (err != QN_OK)
         return err;
-    if (s->kind == NONE) { /* how files of 2023 said it */
+    if (s->kind == NONE) { /* the key in files of 2023 */
         s->kind = LINEAR;
         return qn_loader_positive(l, "rope.scale_linear", &s->factor);
     }
@@ -68,7 +68,7 @@ static qn_err read_scaling(struct qn_loader *l, int32_t context_train, struct sc
                            context_train, &s->original);
 }
 
-/* divisors [half], 1 where the file does not have the tensor. */
+/* Reads divisors [half]; all 1 if the file does not have the tensor. */
 static qn_err read_divisors(struct qn_loader *l, const char *name, int64_t half, float *divisors,
                             bool *there)
 {
@@ -87,13 +87,14 @@ static qn_err read_divisors(struct qn_loader *l, const char *name, int64_t half,
     return err;
 }
 
-/* The pair that turns `turns` times within the original context: arXiv:2309.00071, section 3.2. */
+/* The pair that makes `turns` rotations within the original context: arXiv:2309.00071, section 3.2.
+ */
 static double pair_of(double turns, const struct scaling *s, int32_t dim, double base)
 {
     return dim * log(s->original / (turns * 2 * acos(-1))) / (2 * log(base));
 }
 
-/* 0 for pairs that keep their frequency, 1 for those that are stretched in full. */
+/* 0 for pairs that keep their frequency, 1 for those that are fully scaled. */
 static double stretched(const struct scaling *s, const struct qn_rope_form *form, int64_t pair,
                         double base)
 {
@@ -121,7 +122,8 @@ static void fill(float *freq, const struct qn_rope_form *form, double base, cons
     }
 }
 
-/* Scores over a stretched context are made steeper: arXiv:2309.00071, section 3.4. */
+/* The factor by which scores over an extended context are scaled up: arXiv:2309.00071, section 3.4.
+ */
 static float steepness(const struct scaling *s, const struct qn_rope_form *form)
 {
     if (s->kind != YARN || s->factor <= 1)
@@ -176,7 +178,7 @@ qn_err qn_rope_load(struct qn_rope *r, struct qn_loader *l, const struct qn_rope
             return err;
         memcpy(long_divisors, divisors, sizeof divisors);
     }
-    if (s.kind == LONGROPE) /* the divisors have the factor in them */
+    if (s.kind == LONGROPE) /* the divisors include the factor */
         s.factor = 1;
     fill(freq, form, base, &s, divisors);
     fill(far, form, base, &s, long_divisors);

@@ -1,4 +1,4 @@
-/* Sequences: which pages of the net's cache hold the tokens seen so far. */
+/* Sequences: which pages of the net's cache hold their tokens. */
 #include "nets/decoder/seq.h"
 
 #include "base/buf.h"
@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* What every layer keeps of a token; the caller frees it. */
+/* The cache shapes of all layers; the caller frees the array. */
 static struct qn_kv_shape *shapes_of(const struct qn_net *net)
 {
     struct qn_kv_shape *shapes = qn_xcalloc((size_t)net->shape.layers, sizeof *shapes);

@@ -1,5 +1,5 @@
-/* What a sequence is inside this room: pages of the net's cache, the state of recurrent layers, and
- * how many tokens they hold. */
+/* The internals of a sequence: pages of the net's cache, the state of recurrent layers, and the
+ * number of tokens they hold. */
 #ifndef QN_NETS_DECODER_SEQ_H
 #define QN_NETS_DECODER_SEQ_H
 
@@ -13,7 +13,7 @@ struct qn_seq {
     int32_t context, len;
 };
 
-/* The n tokens of a forward pass are in the cache. */
+/* Advances the length by the n tokens that a forward pass has put into the cache. */
 void qn_seq_advance(struct qn_seq *s, int32_t n);
 
 #endif

@@ -1,7 +1,7 @@
-/* Forgetting tokens from the middle of a sequence: whole pages leave its table, and the keys of the
- * tokens after them are turned back to the positions they move to. A rotation by two angles in turn
- * is one by their sum, so nothing is computed anew; what those tokens drew from the forgotten ones
- * stays in them. Source: RoFormer, arXiv:2104.09864, eq. 34. */
+/* Context shift: removes whole pages of tokens from the middle of a sequence and rotates the keys
+ * of the tokens after them to their new positions. Two rotations in sequence are one by the sum of
+ * their angles, so nothing is recomputed; the influence that the removed tokens had on the
+ * remaining ones stays. Source: RoFormer, arXiv:2104.09864, eq. 34. */
 #include "nets/decoder/seq.h"
 
 #include "base/buf.h"
@@ -9,9 +9,10 @@
 
 #include <stdlib.h>
 
-/* How a layer's keys turn: elements [first, first + n) of a head, by the net's rotation `rope`. */
+/* How a layer's keys are rotated: the elements of a head from `first` on, by the net's rotation
+ * `rope`. */
 struct turn {
-    int32_t rope; /* -1: they do not */
+    int32_t rope; /* -1: not rotated */
     int32_t first;
 };
 
@@ -22,7 +23,7 @@ static struct turn turn_of(const struct qn_decoder_layer *layer)
     return (struct turn){layer->attention.rope, 0};
 }
 
-/* Room to turn the keys of one page in, and by how much. */
+/* Scratch memory to rotate the keys of one page, and the angles. */
 struct bench {
     struct qn_mem *mem; /* begins with the keys: [QN_KV_PAGE, kv_heads, k_dim] f32 */
     struct qn_tensor angles[QN_NET_ROPES_MAX]; /* [QN_KV_PAGE, 2, n/2] */
@@ -61,13 +62,13 @@ static qn_err bench_new(const struct qn_seq *s, int32_t back, struct bench *b, s
         bool far = r->near > 0 && s->context > r->near;
         b->angles[i] = qn_tensor_make(QN_F32, 3, shape, b->mem, at);
         at += qn_scratch_need(QN_F32, half * 2 * QN_KV_PAGE);
-        /* The keys carry the rotation's scale already. */
+        /* scale 1, because the stored keys include the rotation's scale already */
         qn_rope_table(net->dev, &b->angles[i], &pos, far ? &r->far : &r->freq, 1.0f);
     }
     return QN_OK;
 }
 
-/* Turns the keys of one layer in one page of the cache. */
+/* Rotates the keys of one layer in one page of the cache. */
 static void turn_page(struct qn_net *net, const struct qn_kv_layer *kv, const struct turn *turn,
                       struct bench *b, int32_t page, enum qn_rope_pairs pairs)
 {

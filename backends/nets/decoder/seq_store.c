@@ -1,6 +1,6 @@
-/* Sequences as bytes: the pages they hold and the state behind their last token, for a file that
- * the same network reads again. Only the numbers themselves are trusted: the caller checks that the
- * bytes have not changed. */
+/* Sequences as bytes: their cache pages and the recurrent state after the last token, for a file
+ * that the same network reads again. The sizes are checked here; the caller checks that the bytes
+ * have not changed. */
 #include "nets/decoder/seq.h"
 
 #include "nets/decoder/decoder.h"
@@ -8,10 +8,10 @@
 #include <assert.h>
 #include <string.h>
 
-/* What a stored piece begins with. */
+/* The header of a stored piece. */
 struct head {
-    int32_t from, len;           /* tokens it leaves out, and all */
-    int32_t first[QN_KV_GROUPS]; /* entries before it went back to the pool */
+    int32_t from, len;           /* tokens it omits, and the resulting length */
+    int32_t first[QN_KV_GROUPS]; /* entries below it had left the sliding window */
 };
 
 static int32_t entries(int32_t tokens)
@@ -47,7 +47,7 @@ qn_err qn_seq_save(const struct qn_seq *s, int32_t from, qn_seq_sink write, void
     return good ? QN_OK : qn_fail(e, QN_EIO, "the sequence could not be written");
 }
 
-/* Whether the piece continues s, within its limits. */
+/* Whether the piece continues s, within the limits of s. */
 static bool continues(const struct qn_seq *s, const struct head *h, int32_t len)
 {
     if (h->from != s->len || h->len != len || len <= s->len || len > s->context ||

@@ -1,5 +1,5 @@
-/* The states of recurrent layers: one piece of memory for all layers of a sequence, copies of it at
- * earlier lengths, shared by count between sequences that began alike. */
+/* The states of recurrent layers: one block of memory for all layers of a sequence, and copies
+ * (snapshots) of it at earlier lengths, shared by reference count between forked sequences. */
 #include "nets/decoder/state.h"
 
 #include "base/buf.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that whole states are copied by, so that threads share the work. */
+/* Row length when whole states are copied, so that threads share the work. */
 enum { COPY_FLOATS = 4096, COPY_BYTES = 4 * COPY_FLOATS };
 
 static const size_t state_bytes_max = (size_t)4 << 30;
@@ -62,7 +62,7 @@ static void copy_whole(struct qn_net *net, struct qn_mem *to, struct qn_mem *fro
     qn_copy(net->dev, &dst, &src);
 }
 
-/* ---- one sequence's ---- */
+/* ---- the state of one sequence ---- */
 
 qn_err qn_state_init(struct qn_state *s, struct qn_net *net, struct qn_error *e)
 {
@@ -98,7 +98,7 @@ void qn_state_deinit(struct qn_state *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Drops the copy that leaves the smallest gap for its distance from `end`. */
+/* Removes the copy whose removal leaves the smallest gap relative to its distance from `end`. */
 static void thin_out(struct qn_state *s, int32_t end)
 {
     int32_t least = 0;
@@ -140,7 +140,7 @@ qn_err qn_state_reserve(struct qn_net *net, struct qn_state *s, int32_t len, int
     return QN_OK;
 }
 
-/* The last copy at no more than `to` tokens that a sequence of `len` has filled. */
+/* The last completed copy at a length of at most `to`, for a sequence of `len` tokens. */
 static const struct qn_state_copy *copy_before(const struct qn_state *s, int32_t len, int32_t to)
 {
     int32_t limit = to < len ? to : len;
@@ -158,7 +158,7 @@ int32_t qn_state_reach(const struct qn_state *s, int32_t len, int32_t to)
     return c ? c->len : 0;
 }
 
-/* The state of an empty sequence: memory of which no page was ever written is all zeros. */
+/* Sets the state of an empty sequence: all zeros, from memory that was never written. */
 static void begin(struct qn_net *net, struct qn_state *s)
 {
     copy_whole(net, s->now, net->state_zero);
@@ -188,9 +188,9 @@ void qn_state_share(struct qn_net *net, struct qn_state *dst, const struct qn_st
     }
 }
 
-/* ---- in a batch ---- */
+/* ---- states during a batch ---- */
 
-/* Copies of s that lie in tokens past .. past + n, the first of them in *first. */
+/* The number of copies at lengths in (past, past + n], and the index of the first one in *first. */
 static int32_t wanted(const struct qn_state *s, int32_t past, int32_t n, int32_t *first)
 {
     int32_t i = 0, count = 0;
@@ -202,7 +202,7 @@ static int32_t wanted(const struct qn_state *s, int32_t past, int32_t n, int32_t
     return count;
 }
 
-/* Keeps copies of what the round before has left where a piece ended at one. */
+/* Stores the states after the previous round in the copies at which a chunk's piece ended. */
 static void keep(struct qn_net *net, const struct qn_step_rows *b, const struct qn_state_pass *p)
 {
     for (int32_t c = 0; c < b->spans; c++) {

@@ -1,7 +1,7 @@
-/* What recurrent layers remember of a sequence: the last inputs of their convolutions and the
- * matrices that all earlier tokens were added into. Unlike keys and values they cannot be cut back
- * to an earlier length, so copies are kept at some lengths on the way: a prompt's beginning can
- * then be shared and taken up again from there. Private to this room; compute thread only. */
+/* The state of a sequence in recurrent layers: the last inputs of their convolutions and the
+ * matrices that accumulate all earlier tokens. Unlike a KV cache it cannot be truncated to an
+ * earlier length, so copies (snapshots) are kept at some lengths, from which a prefix can be shared
+ * and continued. Private to this room; compute thread only. */
 #ifndef QN_NETS_DECODER_STATE_H
 #define QN_NETS_DECODER_STATE_H
 
@@ -15,63 +15,62 @@
 struct qn_seq;
 
 enum {
-    QN_STATE_STEP = 256, /* a copy is kept at multiples of it */
-    QN_STATE_KEPT = 4    /* copies of one sequence; further back they lie further apart */
+    QN_STATE_STEP = 256, /* copies are made at multiples of this length */
+    QN_STATE_KEPT = 4    /* copies per sequence; the older they are, the further apart */
 };
 
 enum qn_state_part { QN_STATE_INPUTS, QN_STATE_MATRICES, QN_STATE_PARTS };
 
-/* One layer's share; a part with shape[0] = 0 it does not have. All f32. Set by the block's load.
- */
+/* The state of one layer; shape[0] = 0: the layer does not have that part. All f32. Set by the
+ * block's load. */
 struct qn_layer_state {
     int64_t inputs[2];         /* [taps, channels] of its convolution */
     int64_t matrices[3];       /* [heads, rows, columns] */
-    size_t at[QN_STATE_PARTS]; /* bytes from the start of a sequence's state */
+    size_t at[QN_STATE_PARTS]; /* offset in bytes within a sequence's state */
 };
 
-/* Bytes of one sequence's state; gives each layer its place. 0: no layer is recurrent. QN_ELIMIT.
- */
+/* Computes the bytes of one sequence's state and each layer's offsets. 0: no layer is recurrent.
+ * QN_ELIMIT. */
 qn_err qn_state_lay_out(struct qn_decoder_layer *layers, int32_t n, size_t *bytes,
                         struct qn_error *e);
 
 struct qn_state_copy {
-    int32_t users; /* sequences that share it */
-    int32_t len;   /* tokens before it */
+    int32_t users; /* number of sequences that share it */
+    int32_t len;   /* length in tokens at which it was taken */
     struct qn_mem *mem;
 };
 
 struct qn_state {
-    struct qn_mem *now; /* after the sequence's last token; NULL: its net is not recurrent */
-    /* By length. Those beyond the sequence's length are room that a pass will fill. */
+    struct qn_mem *now; /* after the sequence's last token; NULL: the net is not recurrent */
+    /* Sorted by length. Those beyond the sequence's length are allocated and not filled yet. */
     struct qn_state_copy *kept[QN_STATE_KEPT];
     int32_t n_kept;
 };
 
 qn_err qn_state_init(struct qn_state *s, struct qn_net *net, struct qn_error *e);
 void qn_state_deinit(struct qn_state *s);
-/* Makes room for the copies that tokens len .. len + n will leave. QN_ENOMEM. */
+/* Allocates the copies to be taken at lengths in (len, len + n]. QN_ENOMEM. */
 qn_err qn_state_reserve(struct qn_net *net, struct qn_state *s, int32_t len, int32_t n,
                         struct qn_error *e);
-/* The greatest length up to `to` that a sequence of `len` tokens can go back to. */
+/* The greatest length up to `to` to which a sequence of `len` tokens can return. */
 int32_t qn_state_reach(const struct qn_state *s, int32_t len, int32_t to);
-/* Goes back from len to `to`, which qn_state_reach gave. */
+/* Returns from len to `to`, a result of qn_state_reach. */
 void qn_state_cut(struct qn_net *net, struct qn_state *s, int32_t len, int32_t to);
-/* dst, which is empty, becomes src at length `to`, which qn_state_reach gave for src. */
+/* Makes the empty dst a copy of src at length `to`, a result of qn_state_reach for src. */
 void qn_state_share(struct qn_net *net, struct qn_state *dst, const struct qn_state *src,
                     int32_t len, int32_t to);
 
-/* A layer's states in a batch, for the operations on them. Where a copy is wanted in the middle of
- * a chunk the chunk comes in pieces, one in each round:
+/* Iterates over a layer's states in a batch. If a copy is to be taken in the middle of a chunk, the
+ * chunk is divided into pieces, one per round:
  *
  *   struct qn_state_pass p = {.layer = layer, .part = QN_STATE_MATRICES};
  *   while (qn_state_next(net, b, &p))
- *       qn_delta_rule(dev, &out, &d, p.spans, p.states, p.n);
- */
+ *       qn_delta_rule(dev, &out, &d, p.spans, p.states, p.n); */
 struct qn_state_pass {
     const struct qn_decoder_layer *layer;
     enum qn_state_part part;
-    int32_t round;                  /* 0 at first */
-    const struct qn_span *spans;    /* [n], of those sequences that have a piece in this round */
+    int32_t round;                  /* initialise with 0 */
+    const struct qn_span *spans;    /* [n], of the sequences that have a piece in this round */
     const struct qn_tensor *states; /* [n] */
     int32_t n;
 };
