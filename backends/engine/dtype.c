@@ -1,5 +1,4 @@
-/* The table of element types, GGUF's names for all of its own, and the two half-width float
- * formats. */
+/* The table of element types, GGUF's names of all its types, and the two 16-bit float formats. */
 #include "engine/dtype.h"
 #include "engine/quant/quant.h"
 
@@ -31,11 +30,11 @@ uint16_t qn_f32_to_f16(float f)
     uint32_t sign = bits >> 16 & 0x8000, mag = bits & 0x7fffffff;
     if (mag >= 0x7f800000u)
         return (uint16_t)(sign | 0x7c00 | (mag > 0x7f800000u ? 0x200 | (mag >> 13 & 0x3ff) : 0));
-    if (mag >= 0x477ff000u) /* 65520: rounds past the largest */
+    if (mag >= 0x477ff000u) /* 65520: rounds to beyond the largest half */
         return (uint16_t)(sign | 0x7c00);
     if (mag >= 0x38800000u) /* 2^-14: a normal half */
         return (uint16_t)(sign | ((mag - 0x38000000u + 0xfff + (mag >> 13 & 1)) >> 13));
-    /* Subnormal: adding 0.5 puts the units of 2^-24 at the end of the f32 mantissa, rounded to
+    /* Subnormal: adding 0.5 moves the units of 2^-24 to the end of the f32 mantissa, rounded to
      * even. */
     float a;
     memcpy(&a, &mag, 4);
@@ -73,7 +72,7 @@ static void f32_copy_out(void *out, const float *in, int64_t n)
 
 static void f16_dequant(float *out, const void *in, int64_t n)
 {
-    const unsigned char *p = in; /* a file promises no alignment */
+    const unsigned char *p = in; /* data in a file may be unaligned */
     for (int64_t i = 0; i < n; i++)
         out[i] = qn_f16_to_f32(qn_load_u16(p + 2 * i));
 }
@@ -111,8 +110,8 @@ static const struct qn_dtype_info table[QN_DTYPE_COUNT] = {
 #undef ROW
 };
 
-/* All of GGUF's numbers, so that a message can name what is missing. Gaps are types since removed.
- */
+/* All of GGUF's numbers, so that a message can name an unsupported type. Gaps are types since
+ * removed. */
 static const char *const ggml_names[] = {
     "F32",   "F16",        "Q4_0",       "Q4_1",       "Q4_2",     "Q4_3",     "Q5_0",
     "Q5_1",  "Q8_0",       "Q8_1",       "Q2_K",       "Q3_K",     "Q4_K",     "Q5_K",

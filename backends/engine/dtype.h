@@ -1,15 +1,15 @@
-/* Element types: one table row each, with the number GGUF gives it and the size of its blocks.
+/* Element types: one table row each, with GGUF's number of the type and the size of its blocks.
  *
- * A row of n elements is n / block blocks of bytes_per_block bytes. The portable functions of a row
- * are the definition of the type: every fast kernel is tested against them. */
+ * A row of n elements is n / block blocks of bytes_per_block bytes. The portable functions of a
+ * table row define the type: every fast kernel is tested against them. */
 #ifndef QN_ENGINE_DTYPE_H
 #define QN_ENGINE_DTYPE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every block type: X(name in C, name as people write it, GGUF's number, elements and bytes of a
- * block). The table of types, their functions' declarations and the kernels all come from it. */
+/* Every block type: X(name in C, usual name, GGUF's number, elements and bytes of a block). The
+ * table of types, the declarations of their functions and the kernels are all generated from it. */
 #define QN_BLOCK_TYPES(X)                                                                          \
     X(q8_0, Q8_0, 8, 32, 34)                                                                       \
     X(q4_0, Q4_0, 2, 32, 18)                                                                       \
@@ -46,46 +46,49 @@ enum qn_dtype {
         QN_DTYPE_COUNT
 };
 
-enum { QN_BLOCK_MAX = 256, QN_BLOCK_BYTES_MAX = 256 }; /* over all types: elements, bytes */
+/* maximum over all types: elements, bytes */
+enum { QN_BLOCK_MAX = 256, QN_BLOCK_BYTES_MAX = 256 };
 
-/* The scales of one block, for laying rows out anew: halves as bits, the rest as the type has it,
- * one for every 16 or 32 weights. A type uses what it needs. */
+/* The scales of one block, for packing: half floats as bits, the others in the type's own encoding,
+ * one for every 16 or 32 weights. Each type uses the fields that it needs. */
 struct qn_block_scales {
     uint16_t d, dmin;
-    uint8_t scale[16]; /* signed ones as their bits */
+    uint8_t scale[16]; /* signed scales as their bits */
     uint8_t min[16];
 };
 
 struct qn_dtype_info {
-    const char *name; /* as people write it: "Q4_K" */
+    const char *name; /* the usual name: "Q4_K" */
     uint32_t ggml;    /* GGUF's number */
     int block;        /* elements per block; 1 for plain types */
     int block_bytes;  /* bytes per block */
-    /* MUST but for I32: n elements (a multiple of block) to f32. Any thread. */
+    /* MUST except for I32: converts n elements (a multiple of block) to f32. Any thread. */
     void (*dequant)(float *out, const void *in, int64_t n);
-    /* MUST but for I32: the inverse, rounding to nearest; simple and slow, for tests and tools. */
+    /* MUST except for I32: the inverse, rounding to nearest; simple and slow, for tests and tools.
+     */
     void (*quant)(void *out, const float *in, int64_t n);
-    /* MUST for block types, for laying rows out anew; see quant/quant.h: the codes of the row's
-     * weights 32·group .. + 31, and the scales of one block. */
+    /* MUST for block types, for packing; see quant/quant.h: the codes of the row's weights 32·group
+     * .. + 31, and the scales of one block. */
     void (*codes)(uint8_t out[32], const void *row, int64_t group);
     void (*scales)(struct qn_block_scales *out, const void *block);
 };
 
 const struct qn_dtype_info *qn_dtype(enum qn_dtype t);
-/* The row with this GGUF number; NULL when this version does not know it. */
+/* The table row with this GGUF number; NULL if the type is unknown. */
 const struct qn_dtype_info *qn_dtype_by_ggml(uint32_t ggml);
 enum qn_dtype qn_dtype_of(const struct qn_dtype_info *info);
-/* GGUF's name of any type number, also of those not supported: "Q2_K", or "type 77". Lent; the
- * number form is in a buffer per thread. */
+/* GGUF's name of any type number, including unsupported ones: "Q2_K", or "type 77". Borrowed; the
+ * second form is in a thread-local buffer. */
 const char *qn_ggml_type_name(uint32_t ggml);
 
-/* Bytes of n elements side by side; n must be a multiple of the block. */
+/* Bytes of n contiguous elements; n must be a multiple of the block. */
 static inline size_t qn_dtype_bytes(const struct qn_dtype_info *d, int64_t n)
 {
     return (size_t)(n / d->block) * (size_t)d->block_bytes;
 }
 
-/* Half precision and bfloat16, rounding to nearest even, with infinities and NaN. */
+/* Half precision and bfloat16 to and from f32, rounding to nearest even, with infinities and NaN.
+ */
 float qn_f16_to_f32(uint16_t h);
 uint16_t qn_f32_to_f16(float f);
 float qn_bf16_to_f32(uint16_t h);

@@ -24,18 +24,18 @@
 #include <unistd.h>
 
 enum {
-    BEHIND = 4,       /* pieces on their way to the disk while more are written */
+    BEHIND = 4,       /* pieces that are being written to the disk while further ones follow */
     DISK_SHARE = 20,  /* a twentieth of the disk stays free, and ... */
-    FILES_MAX = 4096, /* files of the folder that are looked at */
+    FILES_MAX = 4096, /* limit of files in the folder that are considered */
     TABLE_BYTES_MAX = 16 << 20
 };
-static const int64_t disk_free_least = INT64_C(2) << 30; /* ... so many bytes */
+static const int64_t disk_free_least = INT64_C(2) << 30; /* ... at least this many bytes */
 
 static const char ending[] = ".laid", unfinished[] = ".laid.new";
 
 /* ---- reading ---- */
 
-/* Maps the file if it is the user's own and nobody else can write it. */
+/* Maps the file if it belongs to the user and no other user can write it. */
 static qn_err map_file(struct qn_kept_weights *k, struct qn_error *e)
 {
     struct stat st;
@@ -60,7 +60,7 @@ static qn_err map_file(struct qn_kept_weights *k, struct qn_error *e)
         k->map_bytes = (size_t)st.st_size;
         k->dev = st.st_dev;
         k->ino = st.st_ino;
-        madvise(p, k->map_bytes, MADV_HUGEPAGE); /* advice: it may be refused */
+        madvise(p, k->map_bytes, MADV_HUGEPAGE); /* a hint; failure is harmless */
         err = qn_laidout_parse(p, k->map_bytes, k->key, &k->have, e);
         if (!err)
             futimens(fd, (const struct timespec[]){{0, UTIME_NOW}, {0, UTIME_NOW}}); /* used now */
@@ -142,8 +142,9 @@ static int longest_ago_first(const void *a, const void *b)
     return (x->used_s > y->used_s) - (x->used_s < y->used_s);
 }
 
-/* Whether the open file is the one that has this name now. A lock tells nothing until this is true:
- * who held it before may have renamed the file, so that it is in use under its final name. */
+/* Whether the open file is still the one with this name. A lock is meaningful only if so: the
+ * process that held it before may have renamed the file, which is then in use under its final name.
+ */
 static bool has_name(int fd, int folder, const char *name)
 {
     struct stat mine, named;
@@ -151,7 +152,8 @@ static bool has_name(int fd, int folder, const char *name)
            mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
-/* Removes the rest of a write that never ended; whoever still writes holds its lock. */
+/* Removes the file of an interrupted write; a process that is still writing holds the file's lock.
+ */
 static void remove_unfinished(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -162,7 +164,7 @@ static void remove_unfinished(int folder, const char *name)
     close(fd);
 }
 
-/* The other models' files; *n of them. The caller frees. */
+/* Lists the other models' files, *n of them. The caller frees the array. */
 static struct other *list_others(const struct qn_kept_weights *k, DIR *dir, size_t *n)
 {
     struct other *v = qn_xcalloc(FILES_MAX, sizeof *v);
@@ -183,7 +185,7 @@ static struct other *list_others(const struct qn_kept_weights *k, DIR *dir, size
     return v;
 }
 
-/* Removes what was used longest ago until `bytes` more keep to the limit. */
+/* Removes the least recently used files until `bytes` more fit the limit. */
 static qn_err make_room(struct qn_kept_weights *k, int64_t bytes, struct qn_error *e)
 {
     if (bytes > k->limit)
@@ -221,7 +223,7 @@ static qn_err check_disk(const struct qn_kept_weights *k, int64_t bytes, struct 
     return QN_OK;
 }
 
-/* crc: of what was written, added to. */
+/* Writes n bytes. crc: updated with the bytes written. */
 static qn_err put(const struct qn_kept_weights *k, int fd, const void *data, size_t n, uint64_t at,
                   uint32_t *crc, struct qn_error *e)
 {
@@ -233,7 +235,8 @@ static qn_err put(const struct qn_kept_weights *k, int fd, const void *data, siz
             continue;
         if (done <= 0)
             return qn_fail_errno(e, "write");
-        /* Small steps, so that the end never waits long, nor anybody else for the disk. */
+        /* Small pieces, so that the final sync is short and other programs' disk access is not
+         * delayed. */
         sync_file_range(fd, (off_t)at, done, SYNC_FILE_RANGE_WRITE);
         if (at >= (uint64_t)BEHIND * QN_KEPT_PIECE)
             sync_file_range(fd, (off_t)(at - (uint64_t)BEHIND * QN_KEPT_PIECE), done,
@@ -246,7 +249,8 @@ static qn_err put(const struct qn_kept_weights *k, int fd, const void *data, siz
     return QN_OK;
 }
 
-/* A matrix into its place; one that came from the file is checked on the way. */
+/* Writes a matrix at its offset; a matrix that was loaded from the old file is verified at the same
+ * time. */
 static qn_err put_matrix(struct qn_kept_weights *k, int fd, uint32_t i, struct qn_error *e)
 {
     struct qn_laidout_matrix *m = &k->matrix[i];
@@ -260,8 +264,8 @@ static qn_err put_matrix(struct qn_kept_weights *k, int fd, uint32_t i, struct q
     return err;
 }
 
-/* Everything into the locked file fd. Its head comes last, when the rest is on the disk: a file
- * whose matrices are not all there has none and is never read. */
+/* Writes everything into the locked file fd. The header is written last, after the rest is on the
+ * disk: an incomplete file has no header and is never used. */
 static qn_err write_all(struct qn_kept_weights *k, int fd, struct qn_error *e)
 {
     struct qn_buf begin;
@@ -332,7 +336,7 @@ static void write_new(struct qn_kept_weights *k)
 static void *work_in_background(void *arg)
 {
     struct qn_kept_weights *k = arg;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* this thread: last in the queue */
+    setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* lowest priority for this thread */
     if (k->missing)
         write_new(k);
     qn_kept_examine(k);
@@ -344,7 +348,7 @@ void qn_kept_write(struct qn_kept_weights *k)
     if (k->running || k->n == 0 || k->n > QN_LAIDOUT_MATRICES_MAX)
         return;
     sigset_t all, old;
-    sigfillset(&all); /* signals are the program's own threads' business */
+    sigfillset(&all); /* signals are handled by the program's own threads */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int rc = pthread_create(&k->thread, NULL, work_in_background, k);

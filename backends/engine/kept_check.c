@@ -1,4 +1,5 @@
-/* See kept.h. Damage in the file of laid-out weights: found by checksums, mended in place. */
+/* See kept.h. Detects damage in the file of packed weights by checksums, and repairs the mapped
+ * matrices in place. */
 #include "engine/kept_private.h"
 
 #include "base/crc32c.h"
@@ -22,7 +23,7 @@ void qn_kept_conclude(struct qn_kept_weights *k)
     for (uint32_t i = 0; i < k->n; i++)
         bad |= k->state[i] == QN_KEPT_BAD;
     struct stat st;
-    /* A file that has taken its place meanwhile is another matter. */
+    /* Not if another file has replaced it meanwhile. */
     if (bad && lstat(k->file, &st) == 0 && st.st_dev == k->dev && st.st_ino == k->ino)
         unlink(k->file);
     atomic_store(&k->outcome, bad ? QN_KEPT_DAMAGED : QN_KEPT_SOUND);
@@ -57,7 +58,7 @@ bool qn_kept_damaged(struct qn_kept_weights *k, bool now)
     if (now && any) {
         qn_kept_wait(k);
         if (atomic_load(&k->outcome) == QN_KEPT_SOUND && !k->again) {
-            k->again = true; /* damage may have come after the first look */
+            k->again = true; /* damage may have occurred after the first check */
             qn_kept_examine(k);
         }
     }
@@ -84,13 +85,13 @@ qn_err qn_kept_mend(struct qn_kept_weights *k, uint32_t i, const void *data, str
         return qn_fail_errno(e, "memory for %zu bytes", whole);
     memcpy(p, data, bytes);
     mprotect(p, whole, PROT_READ);
-    /* At once: no thread ever reads a place in between. */
+    /* Replaces the pages atomically: no thread ever reads an unmapped page. */
     if (mremap(p, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, at) == MAP_FAILED) {
         munmap(p, whole);
         return qn_fail_errno(e, "exchange pages");
     }
     k->state[i] = QN_KEPT_MADE;
-    k->missing = true; /* in the file, which is gone */
+    k->missing = true; /* not in the file, which has been removed */
     atomic_store(&k->outcome, QN_KEPT_UNKNOWN);
     return QN_OK;
 }
@@ -99,6 +100,6 @@ void qn_kept_give_up(struct qn_kept_weights *k)
 {
     for (uint32_t i = 0; i < k->n; i++)
         if (k->state[i] == QN_KEPT_BAD)
-            k->state[i] = QN_KEPT_MADE; /* as far as checks go */
+            k->state[i] = QN_KEPT_MADE; /* so that it is not checked or reported again */
     atomic_store(&k->outcome, QN_KEPT_UNKNOWN);
 }

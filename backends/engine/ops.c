@@ -1,5 +1,5 @@
-/* Shape-checking wrappers over struct qn_ops. A failed check is our own bug: it is printed with the
- * shapes and the program aborts, in Release too, for what would follow is a wild write. */
+/* Shape-checking wrappers over struct qn_ops. A failed check is a bug of ours: it prints the shapes
+ * and aborts, in Release builds too, because the operation would write out of bounds. */
 #include "engine/ops.h"
 
 #include "base/buf.h"
@@ -31,7 +31,7 @@ static bool f32_rows(const struct qn_tensor *t)
     return t->dtype == QN_F32 && t->stride[t->ndim - 1] == 4;
 }
 
-/* onto 0: each y is written anew. */
+/* onto 0: each y is overwritten. */
 static void products(struct qn_device *dev, const struct qn_tensor *x,
                      const struct qn_linear *parts, int n_parts, float onto)
 {
@@ -98,7 +98,7 @@ void qn_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_t
         dev->ops->choose_experts(dev, ids, weights, logits, route);
 }
 
-/* Experts' matrices w, prepared, take rows of x to rows of y. */
+/* Checks for a product of rows of x with experts' prepared matrices w into rows of y. */
 static void check_experts(const struct qn_tensor *y, const struct qn_tensor *x,
                           const struct qn_tensor *w, const struct qn_tensor *bias)
 {
@@ -390,7 +390,7 @@ void qn_l2_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tens
 
 /* ---- recurrent layers ---- */
 
-/* The spans lie within `rows` rows, and each has a state of this shape. */
+/* Checks that the spans lie within `rows` rows and that each has a state of this shape. */
 static void check_states(const struct qn_span *spans, const struct qn_tensor *states, int n_spans,
                          const struct qn_tensor *rows, size_t ndim, const int64_t *shape)
 {

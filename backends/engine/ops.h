@@ -1,27 +1,27 @@
-/* Every operation a network may ask of a device. The functions below check shapes (a wrong one is
- * our own bug: they print it and abort) and call the device's row of `struct qn_ops`.
+/* Every operation that a network may request of a device. The functions below check shapes (a wrong
+ * one is a bug of ours: they print it and abort) and call the device's row of `struct qn_ops`.
  *
  * A batch holds the rows of several sequences, one after another: rows = sum of their tokens. All
- * tensors are f32 unless said otherwise; innermost dimensions are contiguous, outer ones may be
- * strided views. No operation allocates within the bounds given to qn_device_reserve. */
+ * tensors are f32 unless stated otherwise; innermost dimensions are contiguous, outer ones may be
+ * strided views. No operation allocates within the limits given to qn_device_reserve. */
 #ifndef QN_ENGINE_OPS_H
 #define QN_ENGINE_OPS_H
 
 #include "engine/device.h"
 #include "engine/tensor.h"
 
-/* One product of several that share their input: y = x·wᵀ + bias. */
+/* One of several products that share their input: y = x·wᵀ + bias. */
 struct qn_linear {
     struct qn_tensor *y;          /* [rows, out] */
-    const struct qn_tensor *w;    /* [out, cols], any type, prepared or as in the file */
+    const struct qn_tensor *w;    /* [out, cols], any type, packed or as in the file */
     const struct qn_tensor *bias; /* [out] f32, or NULL */
 };
 
-enum { QN_KV_PAGE = 32 }; /* tokens of one page of the cache */
+enum { QN_KV_PAGE = 32 }; /* tokens of one cache page */
 
-/* Where one layer's keys and values lie in the pages of a pool: page p begins at p·page_bytes of
- * mem; within it, head h has QN_KV_PAGE rows of keys at k_offset + h·head_bytes, one after another,
- * and as many rows of values at v_offset + h·head_bytes. */
+/* How one layer's keys and values are stored in the pages of a pool: page p begins at p·page_bytes
+ * of mem; within it, head h has QN_KV_PAGE rows of keys at k_offset + h·head_bytes, one after
+ * another, and as many rows of values at v_offset + h·head_bytes. */
 struct qn_kv_layer {
     struct qn_mem *mem;
     size_t page_bytes, head_bytes, k_offset, v_offset;
@@ -33,96 +33,99 @@ struct qn_kv_layer {
 
 /* The rows of a batch that belong to one sequence, and that sequence's pages. */
 struct qn_span {
-    int32_t row;          /* its first row in the batch */
-    int32_t n;            /* its rows, at least 1 */
-    int32_t past;         /* tokens in the cache before them: the first row's position */
-    const int32_t *pages; /* token t is row t % QN_KV_PAGE of page pages[t / QN_KV_PAGE]; entries
-                           * that no row sees may be -1 */
+    int32_t row;  /* its first row in the batch */
+    int32_t n;    /* its rows, at least 1 */
+    int32_t past; /* tokens in the cache before them: the first row's position */
+    /* token t is row t % QN_KV_PAGE of page pages[t / QN_KV_PAGE]; entries that no row attends to
+     * may be -1 */
+    const int32_t *pages;
 };
 
-/* What a row of attention sees, and what happens to its scores. */
+/* Which keys a row attends to, and how its scores are transformed. */
 struct qn_attend_params {
     float scale;    /* scores are q·k·scale */
     float softcap;  /* then softcap·tanh(score / softcap), unless 0 */
-    int32_t window; /* the row at position p sees p - window + 1 .. p; 0: all before it */
-    int32_t chunk;  /* and nothing before the last multiple of chunk; 0: no such limit */
+    int32_t window; /* the row at position p attends to p - window + 1 .. p; 0: all before it */
+    int32_t chunk;  /* and to nothing before the last multiple of chunk; 0: no such limit */
     const struct qn_tensor
-        *sinks; /* [heads] f32 or NULL: one more score per head, without a value */
+        /* [heads] f32 or NULL: attention sinks, an additional score per head without a value */
+        *sinks;
 };
 
 enum qn_rope_pairs {
     QN_ROPE_HALVES,    /* pairs are (i, i + n/2): qwen ("neox") */
-    QN_ROPE_NEIGHBOURS /* pairs are (2i, 2i + 1): llama as GGUF stores it */
+    QN_ROPE_NEIGHBOURS /* pairs are (2i, 2i + 1): llama as stored in GGUF */
 };
 
 enum { QN_ROPE_AXES = 4 }; /* time, height, width, and one that no known model uses */
 
 enum { QN_LINEAR_MAX = 8, QN_SPANS_MAX = 256, QN_EXPERTS_MAX = 1024, QN_EXPERTS_USED_MAX = 64 };
 
-/* y = x·wᵀ.  x [rows, cols], w [out, cols] any type, y [rows, out]. Block weights meet activations
- * rounded to 8 bits per 32 columns (16 when the matrix is small); for many rows and a large matrix
- * a device may round both to 8 bits per 128 columns. F32, F16 and BF16 weights meet them as they
- * are.
- */
+/* y = x·wᵀ.  x [rows, cols], w [out, cols] any type, y [rows, out]. For block weights, activations
+ * are rounded to 8 bits per 32 columns (16 bits if the matrix is small); for many rows and a large
+ * matrix a device may round both to 8 bits per 128 columns. For F32, F16 and BF16 weights
+ * activations are not rounded. */
 void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                const struct qn_tensor *w);
 
-/* Up to QN_LINEAR_MAX products of the same x, which is rounded once and read once. */
+/* Up to QN_LINEAR_MAX products of the same x, which is rounded and read only once. */
 void qn_matmul_many(struct qn_device *dev, const struct qn_tensor *x, const struct qn_linear *parts,
                     int n_parts);
 
-/* y += factor·x·wᵀ, otherwise as qn_matmul. */
+/* y += factor·x·wᵀ, otherwise like qn_matmul. */
 void qn_matmul_onto(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                     const struct qn_tensor *w, float factor);
 
-/* Which experts of a mixture each row goes to, and with what weight.  logits [rows, experts]; ids
- * [rows, used] i32 and weights [rows, used] get the chosen ones, best first, equals in the order of
- * their numbers. Every id is a valid one and no row has one twice, whatever the logits are (NaN is
- * the worst). Sources: arXiv:2101.03961, arXiv:2401.04088 (softmax), arXiv:2412.19437 section 2.1.2
+/* Which experts of a mixture each row uses, and with which weights.  logits [rows, experts]; the
+ * chosen experts are written to ids [rows, used] i32 and weights [rows, used], best first, ties by
+ * expert number. Every id is valid and occurs once per row, whatever the logits are (NaN ranks
+ * last). Sources: arXiv:2101.03961, arXiv:2401.04088 (softmax), arXiv:2412.19437 section 2.1.2
  * (sigmoid, bias, groups), arXiv:2409.12136 (sparsemixer; near: less than 2 % away, as published).
- * */
+ */
 struct qn_expert_route {
     enum qn_route_score {
         QN_ROUTE_SOFTMAX,           /* weight: softmax over all experts */
         QN_ROUTE_SIGMOID,           /* weight: the logit's sigmoid */
         QN_ROUTE_SOFTMAX_OF_CHOSEN, /* chosen by logit; weight: softmax over the chosen */
-        QN_ROUTE_SPARSEMIXER        /* chosen by logit; weight: softmax over those not chosen before
-                                     * whose logits come near the chosen one's */
+        /* chosen by logit; weight: softmax over the experts not chosen before whose logits are near
+         * the chosen one's */
+        QN_ROUTE_SPARSEMIXER
     } score;
-    const struct qn_tensor *bias; /* [experts] f32, added for the choice only; or NULL */
-    int32_t groups;               /* above 1: experts stand in so many equal groups, and only ... */
-    int32_t groups_used; /* ... those of the best groups (by the sum of their best two) may win */
-    bool normalise;      /* a row's weights are divided by their sum */
-    float scale;         /* multiplies the weights in the end */
+    /* [experts] f32, added for choosing only, not to the weights; or NULL */
+    const struct qn_tensor *bias;
+    int32_t groups; /* above 1: experts are divided into this many equal groups, and only ... */
+    /* ... experts of the best groups (by the sum of their best two) are eligible */
+    int32_t groups_used;
+    bool normalise; /* a row's weights are divided by their sum */
+    float scale;    /* the weights are finally multiplied by this */
 };
 void qn_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_tensor *weights,
                        const struct qn_tensor *logits, const struct qn_expert_route *route);
 
-/* One product of several that share their input and their choice of experts. */
+/* One of several products that share their input and their choice of experts. */
 struct qn_expert_linear {
     struct qn_tensor *y;          /* [rows·used, out] */
-    const struct qn_tensor *w;    /* [experts, out, cols], prepared if of a block type */
+    const struct qn_tensor *w;    /* [experts, out, cols], packed if of a block type */
     const struct qn_tensor *bias; /* [experts, out] f32, or NULL */
 };
 
 /* y[r·used + i] = x·w[ids[r, i]]ᵀ + bias[ids[r, i]] for up to QN_LINEAR_MAX products.  ids [rows,
- * used] i32; x [rows, cols], or [rows·used, cols] where each choice has an input of its own. ids
- * NULL: every row goes to all experts, each with an input of its own (a matrix per head). An id out
- * of range is our own bug. */
+ * used] i32; x [rows, cols], or [rows·used, cols] if each choice has its own input. ids NULL: every
+ * row uses all experts, each with its own input (a matrix per head). An id out of range is a bug of
+ * ours. */
 void qn_matmul_experts(struct qn_device *dev, const struct qn_tensor *x,
                        const struct qn_tensor *ids, const struct qn_expert_linear *parts,
                        int n_parts);
 
-/* y[r] = sum over i of weights[r, i]·(x[r·used + i]·w[ids[r, i]]ᵀ + bias[ids[r, i]]), added up in
- * the order of the experts' numbers.  y [rows, out], x [rows·used, cols], weights [rows, used] or
- * NULL for ones. */
+/* y[r] = sum over i of weights[r, i]·(x[r·used + i]·w[ids[r, i]]ᵀ + bias[ids[r, i]]), summed in the
+ * order of the experts' numbers.  y [rows, out], x [rows·used, cols], weights [rows, used] or NULL
+ * for ones. */
 void qn_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                     const struct qn_tensor *w, const struct qn_tensor *bias,
                     const struct qn_tensor *ids, const struct qn_tensor *weights);
 
-/* y[i] = table[ids[i]], widened to f32.  table [n, d] any type, prepared or as in
- * the file, ids [rows] i32, y
- * [rows, d]. An id out of range is our own bug. */
+/* y[i] = table[ids[i]], converted to f32.  table [n, d] any type, packed or as in the file, ids
+ * [rows] i32, y [rows, d]. An id out of range is a bug of ours. */
 void qn_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *table,
                  const struct qn_tensor *ids);
 
@@ -137,13 +140,13 @@ void qn_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
 void qn_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *w, const struct qn_tensor *b, float eps);
 
-/* cos and sin of pos·freq·, once per batch.  table [rows, 2, n/2], pos [rows] i32, freq [n/2] in
- * radians per position, scale multiplies both (1 unless the model says otherwise). */
+/* cos and sin of pos·freq, once per batch.  table [rows, 2, n/2], pos [rows] i32, freq [n/2] in
+ * radians per position; scale multiplies both (1 for most models). */
 void qn_rope_table(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
                    const struct qn_tensor *freq, float scale);
 
-/* The same for tokens that lie in a picture and not in a line: pos [rows, 4], and pair i turns by
- * the position in column axis[i], axis [n/2] i32. Source: M-RoPE, arXiv:2409.12191, section 2.1. */
+/* The same for tokens with positions in a picture: pos [rows, 4], and pair i is rotated by the
+ * position in column axis[i], axis [n/2] i32. Source: M-RoPE, arXiv:2409.12191, section 2.1. */
 void qn_rope_table_axes(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
                         const struct qn_tensor *freq, const struct qn_tensor *axis, float scale);
 
@@ -152,16 +155,16 @@ void qn_rope_table_axes(struct qn_device *dev, struct qn_tensor *table, const st
 void qn_rope(struct qn_device *dev, struct qn_tensor *x, const struct qn_tensor *table,
              enum qn_rope_pairs pairs);
 
-/* Appends the batch's keys and values to each sequence's cache, rounded to its types.
- * k [rows, kv_heads, k_dim], v [rows, kv_heads, v_dim], or NULL where values lie in the keys. */
+/* Appends the batch's keys and values to each sequence's cache, rounded to its types. k [rows,
+ * kv_heads, k_dim], v [rows, kv_heads, v_dim], or NULL if values are part of the keys. */
 void qn_kv_store(struct qn_device *dev, const struct qn_kv_layer *cache,
                  const struct qn_span *spans, int n_spans, const struct qn_tensor *k,
                  const struct qn_tensor *v);
 
-/* Causal attention of every row over its own sequence: row i of a span sees the keys up to and with
- * its own, position past + i (qn_kv_store comes before), within window and chunk.  q [rows, heads,
- * k_dim], out [rows, heads, v_dim], heads a multiple of kv_heads; head h reads cache head
- * h / (heads / kv_heads). A row's result does not depend on the other spans nor on threads. */
+/* Causal attention of every row over its own sequence: row i of a span attends to the keys up to
+ * its own position past + i (call qn_kv_store first), within window and chunk.  q [rows, heads,
+ * k_dim], out [rows, heads, v_dim], heads a multiple of kv_heads; head h reads cache head h /
+ * (heads / kv_heads). A row's result depends neither on the other spans nor on the threads. */
 void qn_attention(struct qn_device *dev, struct qn_tensor *out, const struct qn_tensor *q,
                   const struct qn_kv_layer *cache, const struct qn_span *spans, int n_spans,
                   const struct qn_attend_params *params);
@@ -176,11 +179,11 @@ void qn_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_t
 /* y[r] = w·x[r], element by element.  x, y [rows, d] (may be one), w [d]. */
 void qn_scale_cols(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *w);
-/* Every row of y is that of x made as long as that of like.  All [rows, d]; y may be x. */
+/* Every row of y is that of x, scaled to the norm of like's row.  All [rows, d]; y may be x. */
 void qn_match_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *like);
-/* y = max(0, x - (mean + times·deviation)), both over the row.  x, y [rows, d], may be one. Source:
- * arXiv:2506.06644. */
+/* y = max(0, x - (mean + times·standard deviation)), both over the row.  x, y [rows, d], may be
+ * one. Source: arXiv:2506.06644. */
 void qn_cut_below(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                   float times);
 /* y = gelu(gate)·up by the approximation with tanh, y may be either. Source: arXiv:1606.08415. */
@@ -190,15 +193,15 @@ void qn_scale(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor
               float factor); /* y = factor·x, [rows, d]; y may be x */
 /* y = limit·tanh(x / limit), [rows, d]; y may be x. Source: arXiv:2408.00118. */
 void qn_softcap(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float limit);
-/* y = g·sigmoid(alpha·g)·(u + 1) with g = gate, at most limit, and u = up within ±limit; y may be
+/* y = g·sigmoid(alpha·g)·(u + 1) with g = min(gate, limit), and u = up clamped to ±limit; y may be
  * either. Source: the published code of gpt-oss. */
 void qn_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                        const struct qn_tensor *up, float alpha, float limit);
 void qn_softmax(struct qn_device *dev, struct qn_tensor *y,
-                const struct qn_tensor *x); /* over the innermost; y may be x */
+                const struct qn_tensor *x); /* softmax over the innermost dimension; y may be x */
 
-/* Element by element between views of the same shape: f32 or f16 on either side, or equal plain
- * types. */
+/* Copies element by element between views of the same shape: f32 or f16 on either side, or equal
+ * plain types. */
 void qn_copy(struct qn_device *dev, struct qn_tensor *dst, const struct qn_tensor *src);
 
 /* y = a · b, element by element, all [rows, d]; y may be a or b. */
@@ -209,29 +212,30 @@ void qn_relu_squared(struct qn_device *dev, struct qn_tensor *y, const struct qn
 /* y = x · sigmoid(gate), all [rows, d] or [rows, heads, d]; y may be x or gate. */
 void qn_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                     const struct qn_tensor *x);
-/* y = 1 / (1 + e^-x), both [rows, n] with few columns (one a head); y may be x. */
+/* y = 1 / (1 + e^-x), both [rows, n] with few columns (one per head); y may be x. */
 void qn_sigmoid(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x);
 /* y = scale · x / sqrt(sum(x²) + eps) over the innermost dimension.  x, y [.., d], may be one. */
 void qn_l2_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float eps,
                 float scale);
 
 /* ---- recurrent layers: spans[i] has its state in states[i], f32 and contiguous, which the
- * operation reads and leaves as the span's last token does; the order of a matrix's elements in it
- * is the device's own, zeros mean zeros. Only row and n of a span are read.
- * Batch and chunks change nothing: a span's bits depend on its rows and its state alone. ---- */
+ * operation reads and updates to the state after the span's last token; the order of a matrix's
+ * elements in it is defined by the device, and all zeros is the initial state. Only row and n of a
+ * span are read. Results do not depend on batch or chunks: a span's result is bit-identical for the
+ * same rows and state. ---- */
 
 enum { QN_CONV_MAX = 16 /* longest kernel of qn_short_conv */ };
 
 /* Causal depthwise convolution over a sequence's tokens: y[t] = bias + sum over j < kernel of w[j]
- * · x[t + 1 - kernel + j], then silu if asked for.  x, y [rows, channels] (not one), w [kernel,
- * channels], kernel 2 .. QN_CONV_MAX, bias [channels] or NULL, state [kernel - 1, channels]: the
- * inputs before the first token, oldest first. */
+ * · x[t + 1 - kernel + j], then silu if requested.  x, y [rows, channels] (different memory), w
+ * [kernel, channels], kernel 2 .. QN_CONV_MAX, bias [channels] or NULL, state [kernel - 1,
+ * channels]: the inputs before the first token, oldest first. */
 void qn_short_conv(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *w, const struct qn_tensor *bias, bool silu,
                    const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
 
 /* dt = softplus(raw + bias), decay = e^(dt·a).  raw, decay, dt [rows, heads], dt may be NULL or
- * raw, bias, a [heads]; a is negative in a sound model. Source: arXiv:2312.00752, algorithm 2. */
+ * raw, bias, a [heads]; a is negative in valid models. Source: arXiv:2312.00752, algorithm 2. */
 void qn_time_steps(struct qn_device *dev, struct qn_tensor *decay, struct qn_tensor *dt,
                    const struct qn_tensor *raw, const struct qn_tensor *bias,
                    const struct qn_tensor *a);
@@ -241,18 +245,18 @@ void qn_time_steps(struct qn_device *dev, struct qn_tensor *decay, struct qn_ten
  * v_heads is a multiple of k_heads; v_dim a multiple of 16; state [v_heads, k_dim, v_dim].
  * Source: arXiv:2412.06464, eq. 10. */
 struct qn_delta {
-    const struct qn_tensor *q, *k;        /* [rows, k_heads, k_dim], normalised and scaled before */
-    const struct qn_tensor *v;            /* [rows, v_heads, v_dim] */
+    const struct qn_tensor *q, *k; /* [rows, k_heads, k_dim], already normalised and scaled */
+    const struct qn_tensor *v;     /* [rows, v_heads, v_dim] */
     const struct qn_tensor *decay, *beta; /* [rows, v_heads] */
-    bool tiled; /* value head h reads key head h % k_heads, else h / (v_heads / k_heads) */
+    bool tiled; /* value head h uses key head h % k_heads, else h / (v_heads / k_heads) */
 };
 void qn_delta_rule(struct qn_device *dev, struct qn_tensor *out, const struct qn_delta *d,
                    const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
 
 /* Mamba-2's recurrence, a state S [states, head_dim] for each head:
  *   S = decay·S + b ⊗ dt·x,  out = Sᵀc + d·x
- * heads is a multiple of groups, head h reads group h / (heads / groups); head_dim a multiple of
- * 16; state [heads, states, head_dim]. Source: arXiv:2405.21060, eq. 2 with a scalar decay. */
+ * heads is a multiple of groups, head h uses group h / (heads / groups); head_dim a multiple of 16;
+ * state [heads, states, head_dim]. Source: arXiv:2405.21060, eq. 2 with a scalar decay. */
 struct qn_scan {
     const struct qn_tensor *x;          /* [rows, heads, head_dim] */
     const struct qn_tensor *b, *c;      /* [rows, groups, states] */
@@ -265,7 +269,7 @@ void qn_mamba2_scan(struct qn_device *dev, struct qn_tensor *out, const struct q
 /* One device's implementation: every member MUST be set; arguments are checked before the call.
  * Called on the compute thread. */
 struct qn_ops {
-    /* onto 0: each y is written anew; else y += onto·(x·wᵀ + bias) */
+    /* onto 0: each y is overwritten; else y += onto·(x·wᵀ + bias) */
     void (*matmul_many)(struct qn_device *, const struct qn_tensor *x,
                         const struct qn_linear *parts, int n_parts, float onto);
     void (*choose_experts)(struct qn_device *, struct qn_tensor *ids, struct qn_tensor *weights,
@@ -350,12 +354,12 @@ struct qn_ops {
     void (*free)(struct qn_device *);
 };
 
-/* What every device's own struct begins with. */
+/* The first member of every device's own struct. */
 struct qn_device {
     const struct qn_ops *ops;
     const char *name;
-    uint32_t layouts; /* a number for what weight_prepare makes of each type; 0: it may not be kept
-                       * beyond the process */
+    /* version of weight_prepare's packed formats; 0: they must not be stored beyond the process */
+    uint32_t layouts;
 };
 
 #endif

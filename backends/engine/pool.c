@@ -1,14 +1,15 @@
-/* Worker threads that join a run only if they come in time.
+/* Worker threads that are not waited for unless they have joined a run.
  *
- * One 32-bit word says everything: how many workers are inside the current run (low bits), whether
- * it may still be joined (OPEN), and which run it is (the rest). A worker joins by counting itself
- * in with a compare-and-swap, takes items until none is left, and counts itself out. Each thread
- * has a range of items and takes them from its front; when it is empty it helps another from the
- * back. So neighbours in memory are read by one thread, front to back: with two threads taking
- * turns at pieces of 64 KiB this machine's memory gave two thirds of its bandwidth. The caller
- * works too; when it finds no more items it clears OPEN and waits only for workers that are inside:
- * one that never woke up is not waited for. The word is also the futex, with one wake-up bit for
- * the workers and one for the caller. */
+ * One 32-bit word is the whole state: how many workers are inside the current run (low bits),
+ * whether it can still be joined (OPEN), and the number of the run (the rest). A worker joins by
+ * incrementing the count with a compare-and-swap, takes items until none is left, and decrements
+ * the count. Each thread has a range of items and takes them from the front; when its range is
+ * empty, it takes items from the back of another thread's range. Adjacent items are thus read by
+ * one thread, front to back: when two threads took pieces of 64 KiB alternately, this machine's
+ * memory gave two thirds of its bandwidth. The caller works too; when it finds no more items, it
+ * clears OPEN and waits only for workers that are inside: a worker that was never scheduled is not
+ * waited for. The word is also the futex, with one wake-up bit for the workers and one for the
+ * caller. */
 #include "engine/pool.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -30,12 +31,12 @@ enum { INSIDE = 0xff, OPEN = 0x100, QUIT = 0x200, RUN = 0x400 };
 enum { WAKE_WORKERS = 1, WAKE_CALLER = 2 };
 enum { SPIN_US = 20 };
 
-/* Waiting longer than this, and than three quarters of the run: more than slow cores beside fast
- * ones or a last item that is the longest ever explain. */
+/* A wait longer than this, and longer than three quarters of the run, counts as a delay by other
+ * programs: neither slow cores next to fast ones nor a long last item explain it. */
 static const int64_t held_up_ns = 300 * 1000;
 static const int64_t alone_min_ns = 16 * 1000 * 1000, alone_max_ns = 256 * 1000 * 1000;
 
-/* Items not yet taken: the first in the low half, the end in the high half. */
+/* Items not taken yet: the first in the low half, the end in the high half. */
 struct range {
     _Alignas(64) atomic_ullong ends;
 };
@@ -48,14 +49,16 @@ struct worker {
 
 struct qn_pool {
     _Alignas(64) atomic_uint word;
-    _Alignas(64) atomic_int asleep; /* workers that are, or are about to be, in the futex */
+    _Alignas(64) atomic_int asleep; /* workers that wait in the futex, or are about to */
     atomic_bool caller_asleep;
-    qn_pool_fn fn; /* of the current run: written before OPEN, read only by those inside */
+    /* of the current run: written before OPEN is set, read only by threads inside */
+    qn_pool_fn fn;
     void *arg;
-    int64_t alone_ns, alone_until; /* the caller's: how long it works alone, and until when */
+    /* used by the caller: for how long it runs without workers, and until when */
+    int64_t alone_ns, alone_until;
     int threads;
     struct range *ranges;    /* [threads] */
-    struct worker workers[]; /* threads - 1 */
+    struct worker workers[]; /* [threads - 1] */
 };
 
 static void pause_briefly(void)
@@ -84,7 +87,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The next item of a range, from its back where `back`; -1 when it is empty. */
+/* Takes the next item of a range, from its back if `back`; -1 if the range is empty. */
 static int64_t take(struct range *r, bool back)
 {
     unsigned long long ends = atomic_load_explicit(&r->ends, memory_order_relaxed);
@@ -113,7 +116,7 @@ static bool joinable(unsigned word, unsigned last_run)
     return (word & OPEN) && (word & ~(RUN - 1u)) != last_run;
 }
 
-/* Waits for a run other than last_run that may be joined, or for QUIT. */
+/* Waits until a run other than last_run can be joined, or for QUIT. */
 static unsigned await_run(struct qn_pool *p, unsigned last_run)
 {
     unsigned word = atomic_load(&p->word);
@@ -125,8 +128,8 @@ static unsigned await_run(struct qn_pool *p, unsigned last_run)
             break;
     }
     while (!joinable(word, last_run) && !(word & QUIT)) {
-        /* Sequentially consistent on both sides: either the caller sees us asleep and wakes us, or
-         * the futex sees its new word and does not sleep. */
+        /* Sequentially consistent on both sides: either the caller sees this worker asleep and
+         * wakes it, or the futex sees its new word and does not sleep. */
         atomic_fetch_add(&p->asleep, 1);
         word = atomic_load(&p->word);
         if (!joinable(word, last_run) && !(word & QUIT))
@@ -156,7 +159,7 @@ static void *worker_main(void *arg)
     }
 }
 
-/* Waits until no worker is inside. OPEN is clear, so none can enter. */
+/* Waits until no worker is inside. OPEN is clear, so no worker can enter. */
 static void await_inside(struct qn_pool *p)
 {
     int64_t until = 0;
@@ -178,7 +181,8 @@ static void await_inside(struct qn_pool *p)
     }
 }
 
-/* Draws the lesson of a run that ended at `now`. */
+/* After a run that ended at `now`: if the wait for workers was too long, the next runs use only the
+ * caller's thread for a while. */
 static void judge(struct qn_pool *p, int64_t waited, int64_t whole, int64_t now)
 {
     if (waited > held_up_ns && waited > whole / 4 * 3) {
@@ -187,7 +191,7 @@ static void judge(struct qn_pool *p, int64_t waited, int64_t whole, int64_t now)
             p->alone_ns = alone_max_ns;
         p->alone_until = now + p->alone_ns;
     } else if (p->alone_ns && now > p->alone_until + p->alone_ns) {
-        p->alone_ns = 0; /* calm for as long as it was alone */
+        p->alone_ns = 0; /* no delay for as long as the caller ran alone */
     }
 }
 
@@ -237,8 +241,8 @@ qn_err qn_pool_new(int threads, struct qn_pool **out, struct qn_error *e)
         return qn_fail(e, QN_ENOMEM, "no memory for a pool of %d threads", threads);
     }
     p->threads = 1;
-    /* Signals belong to the program's own threads, but for those that a worker's own instruction
-     * causes: blocked, they would kill the process before its handler can say why. */
+    /* Signals are for the program's own threads, except those that a worker's own instruction
+     * causes: if blocked, they would kill the process before its handler can report the cause. */
     sigset_t all, old;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);

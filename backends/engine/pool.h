@@ -1,7 +1,6 @@
-/* Worker threads for slices of one operation. Work items are taken one at a time and any thread may
- * take any, so a thread that the system has set aside delays nobody but its own item; waiting
- * threads spin for about 20 us and then sleep, so that they never take the processor from another
- * program. */
+/* Worker threads for the work items of one operation. Items are taken one at a time and any thread
+ * can take any item, so a descheduled thread delays only its own item; waiting threads spin for
+ * about 20 us and then sleep, so that they do not take processor time from other programs. */
 #ifndef QN_ENGINE_POOL_H
 #define QN_ENGINE_POOL_H
 
@@ -13,18 +12,17 @@ struct qn_pool;
 
 enum { QN_POOL_THREADS_MAX = 128 };
 
-/* i: the item, 0 .. n - 1, each exactly once.  worker: 0 .. threads - 1, stable within one run and
- * never two at once with the same number: an index for per-thread buffers. Must not call
- * qn_pool_run. */
+/* i: the item, 0 .. n - 1, each exactly once.  worker: 0 .. threads - 1, constant within one run
+ * and unique at any time: an index for per-thread buffers. Must not call qn_pool_run. */
 typedef void (*qn_pool_fn)(void *arg, int64_t i, int worker);
 
-/* threads: 1 .. QN_POOL_THREADS_MAX, the caller of qn_pool_run included. */
+/* threads: 1 .. QN_POOL_THREADS_MAX, including the caller of qn_pool_run. */
 qn_err qn_pool_new(int threads, struct qn_pool **out, struct qn_error *e);
 void qn_pool_free(struct qn_pool *p); /* NULL allowed */
 int qn_pool_threads(const struct qn_pool *p);
 
 /* Calls fn for every item, on this thread and the workers, and returns when all are done. One
- * caller at a time. A single item, or a pool of one thread, runs on the caller alone. */
+ * caller at a time. A single item, or a pool of one thread, runs on the calling thread alone. */
 void qn_pool_run(struct qn_pool *p, qn_pool_fn fn, void *arg, int64_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* A stack of activations in one piece of device memory. */
+/* A stack allocator for activations in one block of device memory. */
 #include "engine/scratch.h"
 #include "base/buf.h"
 
@@ -44,7 +44,8 @@ struct qn_tensor qn_scratch_tensor(struct qn_scratch *s, enum qn_dtype dtype, si
 {
     struct qn_tensor t = qn_tensor_make(dtype, (int)ndim, shape, s->mem, s->used);
     size_t need = qn_scratch_need(dtype, qn_tensor_elements(&t));
-    if (need > s->mem->bytes - s->used) { /* checked in Release too: the next write would be wild */
+    /* checked in Release builds too: the next write would be out of bounds */
+    if (need > s->mem->bytes - s->used) {
         fprintf(stderr, "scratch: %zu bytes in use, %zu more wanted, %zu in all\n", s->used, need,
                 s->mem->bytes);
         abort();

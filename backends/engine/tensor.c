@@ -1,4 +1,4 @@
-/* Views: making, slicing and describing them. Nothing here touches the elements. */
+/* Creates, slices and describes views. Elements are not accessed here. */
 #include "engine/tensor.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Named tensors and metadata of a GGUF file, checked before they are lent. */
+/* Named tensors and metadata of a GGUF file, checked before they are returned. */
 #include "engine/weights.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -22,23 +22,24 @@ enum { STRINGS_MAX = 64 * 1024 * 1024 };
 /* One file of the model. */
 struct part {
     struct qn_gguf *gguf;
-    struct qn_mem *file; /* the mapping as memory of `dev`; made at the first get */
-    size_t first;        /* the number of its first tensor among all */
+    struct qn_mem *file; /* the mapping as memory of `dev`; created at the first qn_weights_get */
+    size_t first;        /* the number of its first tensor among those of all parts */
 };
 
 struct qn_weights {
-    struct part *part; /* the first has the metadata */
+    struct part *part; /* part[0] has the metadata */
     size_t n_parts, n_tensors;
-    bool mapped; /* from files: pages that leave memory come back from there */
+    bool mapped; /* from files: pages dropped from memory can be read again */
     struct qn_device *dev;
-    struct qn_mem **made; /* matrices laid out anew and copies of vectors */
+    struct qn_mem **made; /* packed matrices and copies of vectors */
     size_t n_made, cap_made;
-    int64_t made_bytes, lent_bytes; /* lent: of matrices that are multiplied as the file has them */
-    struct qn_kept_weights *kept;   /* or NULL */
-    struct qn_arena *strings;       /* NUL-terminated copies of metadata strings */
+    /* lent_bytes: of matrices that are multiplied in the file's format */
+    int64_t made_bytes, lent_bytes;
+    struct qn_kept_weights *kept; /* or NULL */
+    struct qn_arena *strings;     /* NUL-terminated copies of metadata strings */
 };
 
-/* QN_EFORMAT for a name that an earlier part has, too. */
+/* QN_EFORMAT if a name occurs in an earlier part, too. */
 static qn_err check_names(const struct qn_weights *w, size_t part, struct qn_error *e)
 {
     const struct qn_gguf *g = w->part[part].gguf;
@@ -54,7 +55,7 @@ static qn_err check_names(const struct qn_weights *w, size_t part, struct qn_err
     return QN_OK;
 }
 
-/* Over n parsed files, which it owns from then on (also when it fails). */
+/* Creates the weights from n parsed files, and takes ownership of them (also on failure). */
 static qn_err over(struct qn_weights **out, struct qn_gguf *const *parts, size_t n,
                    struct qn_error *e)
 {
@@ -91,7 +92,7 @@ qn_err qn_weights_open(struct qn_weights **out, const char *path, struct qn_erro
     if (err)
         return err;
     (*out)->mapped = true;
-    for (size_t i = 0; i < n; i++) /* what is not in memory yet is read in large pages; advice */
+    for (size_t i = 0; i < n; i++) /* a hint: read in large pages what is not in memory yet */
         madvise((void *)qn_gguf_data(parts[i]), qn_gguf_file_bytes(parts[i]), MADV_HUGEPAGE);
     return QN_OK;
 }
@@ -100,7 +101,7 @@ void qn_weights_close(struct qn_weights *w)
 {
     if (!w)
         return;
-    qn_kept_free(w->kept); /* it may be reading what was made */
+    qn_kept_free(w->kept); /* first, because its thread may be reading the matrices */
     for (size_t i = 0; i < w->n_made; i++)
         qn_mem_free(w->made[i]);
     free(w->made);
@@ -147,7 +148,7 @@ int64_t qn_weights_find(const struct qn_weights *w, const char *name)
     return -1;
 }
 
-/* The number of the tensor so named, or -1. */
+/* The number of the tensor with this name, or -1. */
 static int64_t find(const struct qn_weights *w, char name[QN_GGUF_NAME_MAX + 1], const char *fmt,
                     va_list ap)
 {
@@ -165,7 +166,7 @@ bool qn_weights_has(const struct qn_weights *w, const char *fmt, ...)
     return i >= 0;
 }
 
-/* Checks one entry of the file's table and reverses its shape. */
+/* Checks one entry of the file's tensor table and reverses its shape. */
 static qn_err read_entry(const struct qn_gguf_tensor *g, const char *name, struct qn_tensor *t,
                          struct qn_error *e)
 {
@@ -258,12 +259,13 @@ static bool in_file(const struct qn_weights *w, const struct qn_mem *mem)
     return false;
 }
 
-/* Asks for [p, p + n) of the mapping in large pieces: sixteen rows read in turn look like chance.
- */
+/* Reads [p, p + n) of the mapping ahead in large requests: sixteen rows read alternately look like
+ * random access to the system. */
 static void read_ahead(const void *p, size_t n)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)p / page * page;
-    madvise((void *)first, (uintptr_t)p + n - first, MADV_WILLNEED); /* advice: it may be refused */
+    /* a hint; failure is harmless */
+    madvise((void *)first, (uintptr_t)p + n - first, MADV_WILLNEED);
 }
 
 static void keep(struct qn_weights *w, struct qn_mem *mem)
@@ -287,8 +289,9 @@ static void forget(struct qn_weights *w, struct qn_mem *mem)
         }
 }
 
-/* All of the file's pages may leave memory, those that reading ahead brought in, too; what is read
- * again comes back. Advice: nothing to do if refused. Other memory than a file's would be lost. */
+/* Lets the system drop the file's pages, including those that read-ahead has loaded; they are read
+ * again if needed. A hint; failure is harmless. Only for memory mapped from a file: other memory
+ * would lose its content. */
 static void drop_pages(const struct qn_weights *w, const struct qn_mem *file)
 {
     if (w->mapped)
@@ -330,7 +333,8 @@ static struct qn_laidout_matrix name_of(const struct qn_weights *w, const struct
     return m;
 }
 
-/* t, of a file, becomes the kept matrix made of it. False: there is none that will do. */
+/* Replaces t, a tensor of a file, with its packed form from the cache. False if there is none that
+ * fits. */
 static bool take_kept(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t)
 {
     if (!w->kept || !in_file(w, t->mem))
@@ -382,7 +386,7 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
     return QN_OK;
 }
 
-/* Lays the matrix out anew, from the model's file. */
+/* Packs the matrix again from the model's file. */
 static qn_err mend(struct qn_weights *w, uint32_t i, const struct qn_laidout_matrix *m,
                    struct qn_error *e)
 {

@@ -1,5 +1,5 @@
-/* What quantisers share: nearest codes and levels, and scales from the range of a block's weights.
- * Simple on purpose: they serve tests and tools. */
+/* Helpers of the quantisers: nearest codes and levels, and scales from the range of a block's
+ * weights. Kept simple: they are used only by tests and tools. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

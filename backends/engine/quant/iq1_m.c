@@ -1,7 +1,8 @@
 /* IQ1_M: 256 weights: 32 bytes of low bits of the indices of points of eight ternary numbers, 16
- * bytes of two halves each (an index's three high bits and, on top, the sign of what is added),
- * then four 16-bit words: twelve bits of 3-bit scales, one per 16 weights, and on top four bits of
- * the half d, the lowest first: x = d·(2·scale + 1)·(ternary ± 1/8). */
+ * bytes of two nibbles each (an index's three high bits and, in the top bit, the sign of the added
+ * 1/8), then four 16-bit words: twelve bits of 3-bit scales, one per 16 weights, and in the top
+ * four bits a quarter of the half float d, the lowest bits first: x = d·(2·scale + 1)·(ternary ±
+ * 1/8). */
 #include "engine/quant/quant.h"
 
 enum { BYTES = 56, HIGH = 32, WORDS = 48 };

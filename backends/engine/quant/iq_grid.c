@@ -1,9 +1,10 @@
-/* Grids of the IQ types. Their weights come in groups of eight (IQ3: four), of which a file may
- * only hold the points of a grid: an index says which. The grids are constants of the format
- * (ggml): 256, 512 and 1024 of the 3^8 points of three magnitudes for IQ2, 2048 of the 3^8 ternary
- * ones for IQ1, 256 and 512 of the 8^4 points of eight magnitudes for IQ3. A point is a number
- * whose digit j is that of weight j, lowest first; points are numbered in ascending order. So a
- * grid is a set of numbers and is kept as one: bit p says whether point p is in it. */
+/* Grids of the IQ types. Their weights are coded in groups of eight (IQ3: four), whose values are
+ * restricted to the points of a grid: an index selects the point. The grids are constants of the
+ * format (ggml): 256, 512 and 1024 of the 3^8 points of three magnitudes for IQ2, 2048 of the 3^8
+ * ternary ones for IQ1, 256 and 512 of the 8^4 points of eight magnitudes for IQ3. A point is a
+ * number whose digit j is that of weight j, lowest first; points are numbered in ascending order. A
+ * grid is therefore a set of numbers and is stored as a bitmap: bit p says whether point p is in
+ * it. */
 #include "engine/quant/quant.h"
 
 #include <math.h>
@@ -199,7 +200,7 @@ const uint8_t *qn_grid_points(enum qn_grid g)
 int qn_grid_nearest(enum qn_grid g, const int8_t *levels, const float *x)
 {
     const uint8_t *p = qn_grid_points(g);
-    float cost[8][8], least = INFINITY; /* of each digit at each place */
+    float cost[8][8], least = INFINITY; /* of each digit at each position */
     int best = 0, dim = grids[g].dim;
     for (int j = 0; j < dim; j++)
         for (int v = 0; v < grids[g].base; v++)
@@ -230,7 +231,8 @@ uint8_t qn_even_signs(unsigned seven)
     return (uint8_t)((seven & 127) | (unsigned)__builtin_parity(seven & 127) << 7);
 }
 
-/* The even signs nearest to those of x: where they are odd, the smallest weight gives way. */
+/* The even signs nearest to those of x: if their number is odd, the smallest weight's sign changes.
+ */
 static uint8_t nearest_even_signs(const float x[8])
 {
     unsigned signs = 0;

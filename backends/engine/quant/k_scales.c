@@ -1,11 +1,12 @@
-/* What Q4_K and Q5_K share: a superblock of 256 weights has eight groups of 32, each with a 6-bit
+/* Helpers of Q4_K and Q5_K: a superblock of 256 weights has eight groups of 32, each with a 6-bit
  * scale and a 6-bit minimum, packed into twelve bytes, under two half-precision factors. */
 #include "engine/quant/quant.h"
 
 #include <math.h>
 
 /* Groups 0..3: low six bits of bytes 0..3 (scales) and 4..7 (minima). Groups 4..7: four low bits in
- * bytes 8..11 (scale low, minimum high nibble), two high bits on top of bytes 0..3 and 4..7. */
+ * bytes 8..11 (scale low, minimum high nibble), two high bits in the top bits of bytes 0..3 and
+ * 4..7. */
 void qn_k_scales_unpack(const unsigned char in[12], uint8_t scale[8], uint8_t min[8])
 {
     for (int j = 0; j < 4; j++) {

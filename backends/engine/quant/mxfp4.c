@@ -7,7 +7,8 @@
 
 enum { BLOCK = 32, BYTES = 17 };
 
-/* E2M1: sign, two bits of exponent, one of mantissa. Twice the number, so that all are whole. */
+/* E2M1: sign, two bits of exponent, one of mantissa. The table has twice the number, so that all
+ * entries are integers. */
 const int8_t qn_fp4_levels[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 /* Half of 2^(e - 127), since the levels are doubled. */
@@ -28,8 +29,8 @@ void qn_mxfp4_dequant(float *out, const void *in, int64_t n)
     }
 }
 
-/* The power of two that brings the largest weight nearest below 6, the largest number, or just
- * above it, where rounding to 6 loses less than a coarser step would. */
+/* The power of two that scales the largest weight to just below 6, the largest number, or slightly
+ * above it where rounding to 6 loses less than a coarser step would. */
 void qn_mxfp4_quant(void *out, const float *in, int64_t n)
 {
     unsigned char *b = out;

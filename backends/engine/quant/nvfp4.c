@@ -1,7 +1,7 @@
 /* NVFP4: 64 weights, four scale bytes (one per 16 weights), then 32 bytes of E2M1 numbers: of each
  * 16 weights, byte j of their eight holds weight j in its low and weight j + 8 in its high four
  * bits: x = scale·number. A scale is an E4M3 number without sign: four bits of exponent, three of
- * mantissa. A factor for the whole matrix, which NVIDIA's files also have, is another tensor. */
+ * mantissa. The additional scale of the whole matrix in NVIDIA's files is a separate tensor. */
 #include "engine/quant/quant.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ void qn_nvfp4_dequant(float *out, const void *in, int64_t n)
         }
 }
 
-/* Scales are in order: the nearest is found by trying all. */
+/* Scales are in ascending order of their bytes; the nearest is found by trying all. */
 static uint8_t nearest_scale(float half)
 {
     uint8_t best = 0;

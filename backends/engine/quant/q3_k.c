@@ -50,7 +50,8 @@ void qn_q3_k_quant(void *out, const float *in, int64_t n)
         memset(b, 0, BYTES);
         qn_store_u16(b + FACTOR, qn_f32_to_f16(top / 4 / 31));
         float d = qn_load_f16(b + FACTOR);
-        for (int s = 0; s < 16; s++) { /* the farthest weight becomes code 0, which is -4 */
+        /* the weight farthest from zero becomes code 0, which means -4 */
+        for (int s = 0; s < 16; s++) {
             int scale = d > 0 ? qn_clamp_code(far[s] / -4 / d + 32, 63) : 32;
             b[SCALES + s % 8] |= (unsigned char)((scale & 15) << (s < 8 ? 0 : 4));
             b[SCALES + 8 + s % 4] |= (unsigned char)(scale >> 4 << s / 4 * 2);

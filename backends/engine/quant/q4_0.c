@@ -16,7 +16,7 @@ void qn_q4_0_dequant(float *out, const void *in, int64_t n)
     }
 }
 
-/* The scale is chosen so that the weight farthest from zero becomes code 0, which is -8. */
+/* The scale is chosen so that the weight farthest from zero becomes code 0, which means -8. */
 void qn_q4_0_quant(void *out, const float *in, int64_t n)
 {
     unsigned char *b = out;

@@ -23,7 +23,7 @@ void qn_q5_0_dequant(float *out, const void *in, int64_t n)
     }
 }
 
-/* The scale is chosen so that the weight farthest from zero becomes code 0, which is -16. */
+/* The scale is chosen so that the weight farthest from zero becomes code 0, which means -16. */
 void qn_q5_0_quant(void *out, const float *in, int64_t n)
 {
     unsigned char *b = out;

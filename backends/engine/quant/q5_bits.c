@@ -1,6 +1,6 @@
-/* What Q5_0 and Q5_1 share: the codes of 32 weights, four bytes whose bit j is the fifth bit of
- * weight j and 16 bytes of which byte j holds the low bits of weight j in its low and of weight
- * j + 16 in its high half. */
+/* Helpers of Q5_0 and Q5_1: the codes of 32 weights, four bytes whose bit j is the fifth bit of
+ * weight j, and 16 bytes of which byte j holds the low bits of weight j in its low and of weight j
+ * + 16 in its high half. */
 #include "engine/quant/quant.h"
 
 void qn_five_bits(uint8_t out[32], const unsigned char high[4], const unsigned char low[16])

@@ -35,7 +35,8 @@ void qn_q6_k_quant(void *out, const float *in, int64_t n)
         uint16_t h = qn_f32_to_f16(top / 32 / 127);
         float d = qn_f16_to_f32(h);
         qn_store_u16(b + FACTOR, h);
-        for (int s = 0; s < 16; s++) { /* the farthest weight becomes code 0, which is -32 */
+        /* the weight farthest from zero becomes code 0, which means -32 */
+        for (int s = 0; s < 16; s++) {
             float scale = d > 0 ? roundf(far[s] / -32 / d) : 0;
             b[SCALES + s] = (unsigned char)(int8_t)fmaxf(-128, fminf(127, scale));
         }

@@ -9,7 +9,7 @@ enum { BLOCK = 256, BYTES = 54, FACTOR = 52 };
 
 static const uint8_t power[5] = {1, 3, 9, 27, 81};
 
-/* Where weight j is: its byte, and its place n there. */
+/* The byte that holds weight j, and its position n within the byte. */
 static int byte_of(int j, int *n)
 {
     if (j < 160) {
