@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -109,6 +110,7 @@ def main():
     ap.add_argument("--from-gguf", metavar="FILE", help="begin with the weights of an exported model, dequantised")
     ap.add_argument("--focus", metavar="FILE", help="names of facts to ask about more often (changed.py writes them)")
     ap.add_argument("--cut", type=float, default=0, help="share of rows about quince that end soon after their last answer has begun")
+    ap.add_argument("--keep", type=int, default=0, metavar="N", help="also keep the last N saved checkpoints, for average.py")
     ap.add_argument("--no-score", action="store_true", help="only save, do not score what is saved")
     a = ap.parse_args()
     if a.resume and a.from_gguf:
@@ -164,13 +166,18 @@ def main():
 
     def checkpoint(name):
         net.save(os.path.join(a.out, name))
+        if a.keep:
+            kept.append(os.path.join(a.out, f"step-{net.steps}.pt"))
+            shutil.copyfile(os.path.join(a.out, name), kept[-1])
+            while len(kept) > a.keep:
+                os.remove(kept.pop(0))
         if a.no_score:
             return
         view = (net.cfg, model.named_weights(net.cfg, net.bf), tok)
         say("  " + evaluate.line("held-out, every 3rd", evaluate.score(view, "held-out", every=3)))
 
     say(f"{net.n} parameters, step {net.steps}, {a}")
-    stop = []
+    stop, kept = [], []
     signal.signal(signal.SIGTERM, lambda *_: stop.append(1))  # finish the step, save, leave
     start = saved = shown = time.time()
     tokens, losses = 0, []
