@@ -1,4 +1,4 @@
-/* Groups of activations: rounded, and multiplied by one panel. */
+/* Groups of activations: rounding them, and multiplying them by one panel. */
 #include "engine/cpu/activations.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static size_t aligned(size_t n)
     return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
-/* Of groups of up to `rows`. */
+/* Bytes of a group of up to `rows`. */
 static size_t block_bytes(int64_t cols, int rows)
 {
     return aligned((size_t)((cols + 31) / 32) * (size_t)ACT_BYTES(rows));
@@ -37,7 +37,7 @@ static bool is_block(const struct qn_tensor *w)
     return qn_dtype(w->dtype)->block > 1;
 }
 
-/* A mixture's experts count as one matrix. */
+/* Whether w needs the rounding residuals. A mixture's experts count as one matrix. */
 static bool fine(const struct qn_tensor *w)
 {
     return w->dtype == QN_Q8_0 || (is_block(w) && qn_tensor_elements(w) < CPU_FINE_WEIGHTS);
@@ -139,7 +139,8 @@ static void gather(float *to, int width, const float *const *x, int n, int64_t c
     for (int64_t k = 0; k < cols; k += RUN)
         for (int c = 0; c < width; c++, to += RUN) {
             if (c < n && cols - k >= RUN) {
-                memcpy(to, x[c] + k, RUN * sizeof *to); /* a vector or two */
+                /* constant size: one or two vector moves */
+                memcpy(to, x[c] + k, RUN * sizeof *to);
                 continue;
             }
             memset(to, 0, RUN * sizeof *to);

@@ -1,13 +1,13 @@
-/* Memory asked for before its turn, a few lines with every step of a product: asked for all at
- * once, most of it is lost, because the processor drops what it has no room to wait for. */
+/* Prefetching of memory, a few lines with every step of a product: if everything is prefetched at
+ * once, most of it is lost, because the processor drops requests that exceed its buffers. */
 #ifndef QN_ENGINE_CPU_AHEAD_H
 #define QN_ENGINE_CPU_AHEAD_H
 
 #include <stdint.h>
 #include <xmmintrin.h>
 
-/* Bytes of weights that are asked for before their turn, when few rows read them: 8 KiB were found
- * on AMD's processors (Zen 5), 2 give a quarter more on Intel's (Sapphire Rapids). */
+/* Prefetch distance in bytes of weights, for products of few rows: 8 KiB was best on AMD's
+ * processors (Zen 5), 2 KiB is a quarter faster on Intel's (Sapphire Rapids). */
 enum { ASK_NEAR = 2048, ASK_FAR = 8192 };
 
 static inline int ask_distance(void)
@@ -15,9 +15,9 @@ static inline int ask_distance(void)
     return __builtin_cpu_is("intel") ? ASK_NEAR : ASK_FAR;
 }
 
-/* Asks for the lines of n bytes at p, which are `distance` bytes ahead of their turn. What is far
- * goes to the second cache only: the first has room for a few requests, and waits for them (a
- * quarter slower on Zen 4). */
+/* Prefetches the lines of n bytes at p, which will be needed after `distance` bytes. Far data goes
+ * only to the L2 cache: the L1 cache has few request buffers and stalls on them (a quarter slower
+ * on Zen 4). */
 static inline __attribute__((always_inline)) void ask(const char *p, int n, int distance)
 {
     for (int i = 0; i < n; i += 64)
@@ -29,10 +29,10 @@ static inline __attribute__((always_inline)) void ask(const char *p, int n, int 
 
 struct ahead {
     const char *at, *end;
-    int lines; /* of one step */
+    int lines; /* lines per step */
 };
 
-/* What lies from `at` to `end`, in so many steps. */
+/* Prefetches the memory from `at` to `end`, distributed over this many steps. */
 static inline struct ahead ahead_of(const char *at, const char *end, int64_t steps)
 {
     const int64_t lines = (end - at + 63) / 64;

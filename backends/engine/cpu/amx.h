@@ -1,5 +1,5 @@
-/* Tiles (AMX): the wide form of cpu.h in dot_amx.c, for the table in dot_avx512.c. Private to this
- * folder and its tests. */
+/* AMX tiles: functions of dot_amx.c for the wide form of cpu.h, used by the kernel table in
+ * dot_avx512.c. Private to this folder and its tests. */
 #ifndef QN_ENGINE_CPU_AMX_H
 #define QN_ENGINE_CPU_AMX_H
 

@@ -1,23 +1,25 @@
-/* Attention of a few queries over one cache head, in vectors of the width the including file is
- * compiled for. Each dot_<isa>.c includes this once.
+/* Attention of a few queries over one cache head, in vectors of the width that the including file
+ * is compiled for. Each dot_<isa>.c includes this once.
  *
- * Online softmax (Milakov, Gimelshein, arXiv:1805.02867), page by page: QUAD keys meet up to
- * QUERIES queries at a time, so that every vector loaded is used several times; then the page's
- * values likewise, along their rows. Few queries read the cache as it is; for more a page is
- * widened to f32 once. While one page is worked on, the next is asked for, a line at a time between
- * the products: the processor forgets what it is asked for faster than its memory answers, so a row
- * asked for at once comes only in part (a quarter slower here), and 8 KiB ahead is just far enough.
- * A query's reference for its weights rises, and its sums with it, only when a score exceeds it by
- * HEADROOM: what was a wait for the highest of a page's scores is now a branch hardly ever taken.
+ * Online softmax (Milakov, Gimelshein, arXiv:1805.02867), page by page: QUAD keys are multiplied by
+ * up to QUERIES queries at a time, so that every loaded vector is used several times; then the
+ * page's values likewise, along their rows. Few queries read the cache in its own format; for more
+ * queries a page is widened to f32 once. While one page is processed, the next is prefetched, a
+ * line at a time between the products: the processor drops prefetches that exceed its buffers, so a
+ * row prefetched at once arrives only in part (a quarter slower here), and 8 KiB ahead is just far
+ * enough. A query's reference exponent is raised, and its sums rescaled, only if a score exceeds
+ * the reference by HEADROOM: instead of waiting for the maximum of each page's scores there is a
+ * branch that is hardly ever taken.
  *
- * Each CPU_ATTEND_SPLIT keys have sums of their own, which are then brought together in order, no
- * matter whether one thread computed them or several: the result is the same to the last bit. */
+ * Each split of CPU_ATTEND_SPLIT keys has separate sums, which are then combined in order, whether
+ * one thread computed them or several: the result is bit-identical. */
 #ifndef QN_ENGINE_CPU_ATTEND_H
 #define QN_ENGINE_CPU_ATTEND_H
 
 #include "engine/cpu/cache_rows.h"
 
-/* Queries, keys and vectors of columns at once: as many as the processor has registers for. */
+/* Numbers of queries, keys and vectors of columns processed at once, limited by the processor's
+ * registers. */
 #if defined(__AVX512F__)
 enum { QUERIES = 4, QUAD = 4, OCTET = 8 };
 #else
@@ -49,7 +51,7 @@ static inline void vec_sums(float *out, vec a, vec b, vec c, vec d)
 #endif
 }
 
-/* Weights grow to e^HEADROOM before their reference follows. */
+/* Weights may grow to e^HEADROOM before the reference is raised. */
 static const float HEADROOM = 8;
 
 /* Whether any lane of a mask is set. */
@@ -67,15 +69,15 @@ static inline bool vec_any(ivec mask)
 #endif
 }
 
-/* Rows as they lie in a page, or widened; `ask`: as many rows that will be read after them, NULL:
- * none. */
+/* Rows in the cache's format, or widened; `ask`: as many rows to prefetch, which are read after
+ * these, or NULL. */
 struct attend_rows {
     const char *at, *ask;
     size_t step;
 };
 
-/* Bytes of keys or values in a page from which on asking for what follows next is far enough
- * ahead. */
+/* Bytes of keys or values in a page from which prefetching the immediately following data is far
+ * enough ahead. */
 enum { NEAR_BYTES = 8192 };
 
 /* Bytes of n elements of a cached row. */
@@ -115,7 +117,7 @@ static inline __attribute__((always_inline)) void score_quad(enum qn_dtype type,
         vec_sums(s + i * CPU_ATTEND_KEYS, sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
 }
 
-/* Scores [nq][CPU_ATTEND_KEYS] of nq queries; what lies behind the last key is read, too. */
+/* Scores [nq][CPU_ATTEND_KEYS] of nq queries; rows beyond the last key are read, too. */
 static inline __attribute__((always_inline)) void score(enum qn_dtype type, int nq, float *s,
                                                         const float *q, int wide,
                                                         const struct attend_rows *k, int keys)
@@ -183,7 +185,7 @@ weigh_columns(enum qn_dtype type, const int n, int nq, float *acc, const float *
     }
 }
 
-/* Whole rows at a time for up to two queries, half as much for more. */
+/* Processes whole rows at a time for up to two queries, half as much for more. */
 static inline __attribute__((always_inline)) void weigh(enum qn_dtype type, int nq, float *acc,
                                                         const float *p, int wide,
                                                         const struct attend_rows *v, int keys)
@@ -197,7 +199,7 @@ static inline __attribute__((always_inline)) void weigh(enum qn_dtype type, int 
         weigh_columns(type, 1, nq, acc, p, wide, v, c, keys);
 }
 
-/* The same for one type each, out of line. */
+/* score() and weigh() specialised for each type, not inlined. */
 #define ATTEND_TYPED(name, type)                                                                   \
     static __attribute__((noinline)) void score_##name(int nq, float *s, const float *q, int wide, \
                                                        const struct attend_rows *k, int keys)      \
@@ -236,8 +238,8 @@ static attend_product weigh_of(enum qn_dtype type)
                              : weigh_q4_0;
 }
 
-/* n rows of any type as rows of `wide` floats at `to`, filled up with zeros; rows up to a whole
- * QUAD are zeros too. */
+/* Widens n rows of any type to rows of `wide` floats at `to`, padded with zeros; rows up to a
+ * multiple of QUAD are zeros too. */
 static struct attend_rows widened(float *to, const struct attend_rows *from, enum qn_dtype type,
                                   int n, int dim, int wide)
 {
@@ -261,12 +263,13 @@ static void cap_scores(float *s, int n, float cap)
     }
 }
 
-/* What a query has so far: sum [WIDTH] of weights relative to e^top, and acc [wide] of values. */
+/* The running sums of a query: sum [WIDTH] of weights relative to e^top, and acc [wide] of values.
+ */
 struct attend_sum {
     float *top, *sum, *acc;
 };
 
-/* The reference rises to the highest of n scores, a multiple of WIDTH. */
+/* Raises the reference to the highest of n scores, n a multiple of WIDTH. */
 static __attribute__((noinline)) void raise_top(const struct attend_sum *q, const float *s, int n,
                                                 int wide)
 {
@@ -282,8 +285,8 @@ static __attribute__((noinline)) void raise_top(const struct attend_sum *q, cons
         vec_store(q->acc + c, vec_load(q->acc + c) * f);
 }
 
-/* One query's scores of a page become weights relative to its reference. Of the nk keys those in
- * [from, to) count; s has room for whole vectors. */
+/* Converts one query's scores of a page to weights relative to its reference. Of the nk keys only
+ * those in [from, to) count; s has room for whole vectors. */
 static void soften(float *s, int from, int to, int nk, const struct attend_sum *q, int wide)
 {
     if (from < to) {
@@ -299,7 +302,8 @@ static void soften(float *s, int from, int to, int nk, const struct attend_sum *
             raise_top(q, s, end, wide);
         vec total = vec_load(q->sum);
         for (int j = 0; j < end; j += WIDTH) {
-            vec e = vec_exp(vec_load(s + j) - *q->top); /* of -inf: too small to count, not yet 0 */
+            /* of -inf: negligible, but not exactly 0 */
+            vec e = vec_exp(vec_load(s + j) - *q->top);
             vec_store(s + j, e);
             total += e;
         }
@@ -311,18 +315,18 @@ static void soften(float *s, int from, int to, int nk, const struct attend_sum *
         s[j] = 0;
 }
 
-/* Sums of some queries over some keys. */
+/* The sums of some queries over some keys. */
 struct attend_sums {
     float *acc;       /* [nq][vd] */
     float *top, *sum; /* [nq] */
 };
 
-/* What one call works with. */
+/* The working memory of one call. */
 struct attend_work {
     const struct cpu_attend *a;
-    int nq, kd, vd; /* queries; dimensions, filled up to whole vectors */
+    int nq, kd, vd; /* number of queries; widths, padded to whole vectors */
     float *q;       /* [nq][kd] */
-    float *rows;    /* [CPU_ATTEND_KEYS] widened rows */
+    float *rows;    /* CPU_ATTEND_KEYS rows, widened */
     float *p;       /* [nq][CPU_ATTEND_KEYS] */
     float *total;   /* [nq][WIDTH] sums of weights */
 };
@@ -341,8 +345,8 @@ static void clear_sums(const struct attend_sums *s, int nq, int vd)
     }
 }
 
-/* The rows of one page, and what they ask for: what is read next where that is far enough ahead,
- * else the same rows of the next page. */
+/* The rows of one page, and what to prefetch with them: the data read next if that is far enough
+ * ahead, else the same rows of the next page. */
 static void rows_of_page(const struct cpu_attend *a, int64_t page, bool last, struct attend_rows *k,
                          struct attend_rows *v)
 {
@@ -361,7 +365,7 @@ static void rows_of_page(const struct cpu_attend *a, int64_t page, bool last, st
         v->ask = (near ? a->k : a->v) + next;
 }
 
-/* Sums over the keys [begin, end), begin at the start of a page. */
+/* Computes the sums over the keys [begin, end); begin is at the start of a page. */
 static void attend_range(const struct attend_work *w, const struct attend_sums *sums, int64_t begin,
                          int64_t end)
 {
@@ -381,7 +385,7 @@ static void attend_range(const struct attend_work *w, const struct attend_sums *
         score_page(w->nq, w->p, w->q, w->kd, &k, nk);
         for (int i = 0; i < w->nq; i++) {
             int64_t pos = a->first - 1 + i / a->group, from = cpu_first_key(a, pos) - k0;
-            int64_t to = pos + 1 - k0; /* causal: later keys do not count */
+            int64_t to = pos + 1 - k0; /* causal: later keys are ignored */
             float *p = w->p + i * CPU_ATTEND_KEYS;
             struct attend_sum q = {&sums->top[i], w->total + i * WIDTH, sums->acc + i * w->vd};
             if (a->softcap != 0)
@@ -404,7 +408,7 @@ static void join_sums(const struct attend_sums *all, const struct attend_sums *p
         float top = part->top[i] > all->top[i] ? part->top[i] : all->top[i];
         float f = lanes_exp(all->top[i] - top), g = lanes_exp(part->top[i] - top);
         if (part->top[i] == -INFINITY)
-            continue; /* the row sees none of these keys */
+            continue; /* the row attends to none of these keys */
         for (int c = i * vd; c < i * vd + vd; c += WIDTH)
             vec_store(all->acc + c, vec_load(all->acc + c) * f + vec_load(part->acc + c) * g);
         all->sum[i] = all->sum[i] * f + part->sum[i] * g;
@@ -464,7 +468,7 @@ static void attend(const struct cpu_attend *a)
     give_results(&w, &all);
 }
 
-/* One split alone, its sums to a->part. */
+/* Computes one split only, and stores its sums in a->part. */
 static void attend_part(const struct cpu_attend *a, int64_t split)
 {
     const struct attend_work w = work_of(a);
@@ -475,7 +479,7 @@ static void attend_part(const struct cpu_attend *a, int64_t split)
     attend_range(&w, &part, begin, end < keys ? end : keys);
 }
 
-/* The sums of n splits, from a->part on, to the result. */
+/* Combines the sums of n splits, from a->part on, into the result. */
 static void attend_join(const struct cpu_attend *a, int64_t n)
 {
     const struct attend_work w = work_of(a);

@@ -1,4 +1,4 @@
-/* Attention and its cache: cuts the batch into blocks of queries that share one cache head. */
+/* Attention and its cache: divides the batch into blocks of queries that share one cache head. */
 #include "engine/cpu/cpu.h"
 
 struct store {
@@ -10,7 +10,7 @@ struct store {
 
 enum { STORE_ROWS = 8 }; /* tokens of one item */
 
-/* Row i of the span, all heads. */
+/* Stores row i of the span, all heads. */
 static void store_token(const struct store *j, int32_t i)
 {
     const struct qn_kv_layer *c = j->cache;
@@ -52,11 +52,12 @@ struct job {
     const struct qn_kv_layer *cache;
     const struct qn_span *spans;
     const struct qn_attend_params *params;
-    int group;       /* query heads of one item */
-    int64_t parts;   /* items that share a cache head, when its group is too wide for one */
-    int64_t threads; /* that could share the work */
+    int group; /* query heads of one item */
+    /* items that share a cache head, if its group of query heads is too large for one item */
+    int64_t parts;
+    int64_t threads; /* threads that could share the work */
     int n_spans;
-    int64_t start[QN_SPANS_MAX + 1]; /* items before each span */
+    int64_t start[QN_SPANS_MAX + 1]; /* number of items before each span */
 };
 
 /* Query rows of one item. */
@@ -65,7 +66,8 @@ static int64_t step_of(const struct job *j)
     return CPU_ATTEND_QUERIES / j->group;
 }
 
-/* Query rows from `row` on and heads of item `part` of a span's cache heads. */
+/* The block of query rows from `row` on, and of the heads of item `part` of a span's cache heads.
+ */
 static struct cpu_attend block_of(const struct job *j, const struct qn_span *s, int64_t row,
                                   int64_t part, int worker)
 {
@@ -103,7 +105,8 @@ static struct cpu_attend block_of(const struct job *j, const struct qn_span *s, 
     };
 }
 
-/* Items of one span, last rows first: they see the most keys, so short ones fill the end. */
+/* Items of one span, last rows first: they attend to the most keys, so the short items come last
+ * and balance the threads. */
 static void attend_item(void *arg, int64_t item, int worker)
 {
     const struct job *j = arg;
@@ -123,11 +126,11 @@ static void attend_item(void *arg, int64_t item, int worker)
     j->dev->k->attend(&a);
 }
 
-/* ---- one long sequence: its keys are shared out, too ---- */
+/* ---- one long sequence: its keys are divided among threads, too ---- */
 
 struct shared {
     const struct job *job;
-    int64_t first, splits; /* of the keys: first .. first + splits - 1 */
+    int64_t first, splits; /* splits of the keys: first .. first + splits - 1 */
 };
 
 /* Floats of one split's sums. */
@@ -158,7 +161,7 @@ static void join_item(void *arg, int64_t head, int worker)
     s->job->dev->k->attend_join(&a, s->splits);
 }
 
-/* Whether the only span has fewer heads than threads could work on, and its keys do share out. */
+/* Whether the only span has fewer heads than threads, and enough keys to divide among them. */
 static bool share_keys(const struct job *j, struct shared *s)
 {
     const struct qn_span *span = j->spans;

@@ -1,13 +1,13 @@
-/* Rows of keys and values as the cache holds them: written, and widened to f32, in vectors of the
- * width the including file is compiled for. F16, BF16, F32, Q8_0 and Q4_0 (their layouts: quant/).
- */
+/* Rows of keys and values in the cache's format: storing them, and widening them to f32, in vectors
+ * of the width that the including file is compiled for. F16, BF16, F32, Q8_0 and Q4_0 (formats:
+ * quant/). */
 #ifndef QN_ENGINE_CPU_CACHE_ROWS_H
 #define QN_ENGINE_CPU_CACHE_ROWS_H
 
 #include "engine/cpu/lanes.h"
 
-/* WIDTH bytes, with a sign or without, one to each lane; the compiler's own conversion of vectors
- * goes through single elements where the widths differ. */
+/* WIDTH bytes, signed or unsigned, one per lane; not the compiler's own vector conversion, which
+ * uses single elements if the widths differ. */
 static inline ivec ivec_from_bytes(const char *p)
 {
 #if defined(__AVX512F__)
@@ -36,7 +36,7 @@ static inline ivec ivec_from_codes(const char *p)
 #endif
 }
 
-/* The low byte of each lane. */
+/* Stores the low byte of each lane. */
 static inline void ivec_to_bytes(char *p, ivec v)
 {
 #if defined(__AVX512F__)
@@ -71,11 +71,11 @@ static inline float cache_half(const char *p)
 static inline vec vec_limit(vec v, float lo, float hi)
 {
     const vec zero = {0}, low = zero + lo, high = zero + hi;
-    v = vec_choose(v > low, v, low); /* a NaN, too */
+    v = vec_choose(v > low, v, low); /* also replaces NaN */
     return vec_choose(v < high, v, high);
 }
 
-/* The whole numbers next to v, ties to even, for magnitudes below 2^22. */
+/* Rounds v to the nearest integers, ties to even, for magnitudes below 2^22. */
 static inline ivec vec_whole(vec v)
 {
     return (ivec)(v + 12582912.0f) - 0x4b400000;
@@ -117,7 +117,7 @@ static inline void keep_q4_0(char *block, const float *x)
     }
 }
 
-/* n elements, a multiple of the type's block. */
+/* Stores n elements, a multiple of the type's block. */
 static void keep_row(enum qn_dtype type, void *to, const float *from, int64_t n)
 {
     char *p = to;
@@ -192,7 +192,7 @@ static inline __attribute__((always_inline)) vec cached(enum qn_dtype type, cons
     return vec_from_ints((c % 32 < 16 ? q & 15 : q >> 4) - 8) * cache_half(block);
 }
 
-/* One element, of the types that may have a row that is no multiple of WIDTH. */
+/* One element, for types whose rows need not be a multiple of WIDTH. */
 static inline float cached_one(enum qn_dtype type, const char *row, int c)
 {
     float v;

@@ -1,5 +1,6 @@
-/* What the files of the CPU device share: the device itself and the table of kernels that isa.c
- * chooses from. Nobody outside this folder includes it but the kernel tests and the benchmark. */
+/* Types shared by the files of the CPU device: the device itself and the table of kernels from
+ * which isa.c chooses. Included only within this folder, by the kernel tests and by the benchmark.
+ */
 #ifndef QN_ENGINE_CPU_CPU_H
 #define QN_ENGINE_CPU_CPU_H
 
@@ -23,17 +24,17 @@ struct cpu_attend {
     int n;     /* query rows */
     int group; /* query heads that share this cache head */
     int k_dim, v_dim;
-    int64_t first;         /* keys that row 0 sees, were there no window; row i first + i */
+    int64_t first;         /* keys that row 0 attends to without a window; row i: first + i */
     int32_t window, chunk; /* as in qn_attend_params */
     float scale, softcap;
     const float *sinks; /* [group] or NULL */
-    float *work;        /* cpu_attend_floats() of them */
-    float *part;        /* sums of splits: see attend_part */
-    int64_t part_step;  /* floats from one split's to the next */
+    float *work;        /* working memory of cpu_attend_floats() floats */
+    float *part;        /* the sums of splits: see attend_part */
+    int64_t part_step;  /* floats from one split's sums to the next */
 };
 
-/* What the kernels of recurrent.h read; steps from token to token are in floats, columns multiples
- * of 16. */
+/* The arguments of the kernels in recurrent.h; strides from token to token are in floats, columns
+ * are multiples of 16. */
 enum { CPU_CONV_MAX = QN_CONV_MAX };
 struct cpu_conv {
     float *y; /* [n][channels] */
@@ -59,16 +60,16 @@ struct cpu_scan {
     int n;
 };
 
-/* One panel of 16 weight rows times one group of nc activations, as pack.h lays them out, over all
- * columns: y [nc][16]. */
+/* One panel of 16 weight rows times one group of nc activations, both in the formats of pack.h,
+ * over all columns: y [nc][16]. */
 typedef void (*cpu_panel_fn)(float *y, const void *panel, const void *activations, int64_t cols);
-/* The same of plain weights, n (1 to 16) rows as the file has them, row_bytes apart and aligned to
- * nothing. What y has beyond n is of no meaning. */
+/* The same for plain weights, n (1 to 16) rows in the file's format, row_bytes apart and unaligned.
+ * The contents of y for rows beyond n are unspecified. */
 typedef void (*cpu_rows_fn)(float *y, const void *rows, size_t row_bytes, int n,
                             const float *activations, int64_t cols);
 
-/* One panel of Q8_0 times a group and what its rounding left over, as one sum of sixteen bits'
- * products: y [nc][16]. */
+/* One panel of Q8_0 times a group and its rounding residuals, as one sum of products with
+ * sixteen-bit activations: y [nc][16]. */
 typedef void (*cpu_both_fn)(float *y, const void *panel, const void *group, const void *rest,
                             int64_t cols);
 
@@ -77,30 +78,33 @@ struct cpu_tile {
     float *y;               /* row r, output o of panel p: y[p * y_panel + r * y_row + o] */
     int64_t y_panel, y_row; /* in floats */
     enum qn_dtype type;
-    const void *first, *second; /* the same: there is but one */
-    /* As pack.h lays `rows` of them out. rest is added, by Q8_0 as `both` does; NULL: none. */
+    const void *first, *second; /* equal if there is only one panel */
+    /* A group of `rows` rows in pack.h's format. The products with rest are added, for Q8_0 as in
+     * `both`; NULL: none. */
     const void *group, *rest;
-    int n; /* rows of the group that mean something, and of y that are written: no others are */
+    int n; /* rows of the group that are valid, and of y that are written */
     int64_t cols;
-    const char *ask, *ask_end; /* memory that is wanted next: asked for as there is time */
+    const char *ask, *ask_end; /* memory to prefetch during the product */
 };
 
-/* Products of many rows with block weights that are taken apart once for all of them (pack.h). They
- * are those of `panel` and `both` to the bit: the same sums of integers, scaled in the same order.
- */
+/* Products of many rows with block weights that are unpacked once for all of them (pack.h). The
+ * results are bit-identical to those of `panel` and `both`: the same sums of integers, scaled in
+ * the same order. */
 struct cpu_wide {
-    bool (*supported)(void); /* NULL: wherever the set is */
-    int rows;                /* of one group: CPU_WIDE_ROWS; 0: this set has no such form */
-    int from;                /* from so many rows on taking a panel apart beforehand pays */
+    bool (*supported)(void); /* NULL: on every processor that supports the set */
+    int rows;                /* rows of one group: CPU_WIDE_ROWS; 0: this set has no wide form */
+    int from;                /* number of rows from which unpacking a panel beforehand pays off */
     void (*tile)(const struct cpu_tile *t);
-    /* Makes a group of `rows` rows, as `round` leaves it, what `tile` takes; NULL: it is that. */
+    /* Converts a group of `rows` rows from `round`'s format to what `tile` requires; NULL: not
+     * needed. */
     void (*ready)(void *group, int64_t cols);
-    /* Before a thread's first tile of a type and after its last; NULL: nothing to do. */
+    /* Called before a thread's first tile of a type and after its last; NULL: not needed. */
     void (*begin)(enum qn_dtype type);
     void (*end)(void);
 };
 
-/* One instruction set's inner loops. Rows are contiguous; y may be an input where ops.h says so. */
+/* The inner loops for one instruction set. Rows are contiguous; y may be an input where ops.h
+ * permits it. */
 struct cpu_kernels {
     const char *name;
     bool (*supported)(void);
@@ -113,63 +117,67 @@ struct cpu_kernels {
     float (*dot)(const float *a, const float *b, int64_t n);
     void (*narrow)(uint16_t *f16, const float *x, int64_t n);
     void (*widen)(float *y, const uint16_t *f16, int64_t n);
-    /* One row of keys or values, in the cache's type. */
+    /* Stores one row of keys or values in the cache's type. */
     void (*keep)(enum qn_dtype type, void *to, const float *from, int64_t n);
     void (*attend)(const struct cpu_attend *a); /* n·group at most CPU_ATTEND_QUERIES */
-    /* The same in two steps: the sums of one split of the keys, CPU_ATTEND_SPLIT long, to
-     * a->part [n·group][v_dim filled up + 2]; then n of them to the result. */
+    /* The same in two steps: first the sums of one split of the keys, CPU_ATTEND_SPLIT long, to
+     * a->part [n·group][v_dim padded + 2]; then the result from n splits. */
     void (*attend_part)(const struct cpu_attend *a, int64_t split);
     void (*attend_join)(const struct cpu_attend *a, int64_t n);
     void (*conv)(const struct cpu_conv *a);
     void (*delta)(const struct cpu_delta *a);
     void (*scan)(const struct cpu_scan *a);
-    /* Activations for products with block weights: n rows x[0] .. x[n - 1] (n <= nc) as one group
-     * of nc, cols a multiple of 32. */
+    /* Rounds activations for products with block weights: n rows x[0] .. x[n - 1] (n <= nc) as one
+     * group of nc, cols a multiple of 32. */
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
-    /* What that left over of them, likewise, in steps of 1/256 of the group's. */
+    /* The residuals of that rounding, in the same format, in 1/256 of the group's steps. */
     void (*rest)(void *rest, const void *group, int nc, const float *const *x, int n, int64_t cols);
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by block type, and for nc = 1, 2, 4, 8 */
-    cpu_both_fn both[4]; /* likewise; NULL: `panel` of the group and of the rest are added */
+    /* likewise; NULL: the results of `panel` for the group and for the residuals are added */
+    cpu_both_fn both[4];
     cpu_rows_fn rows[QN_DTYPE_COUNT][4]; /* by plain type, likewise */
-    /* Plain weights and activations in wide form: n (1 to 16) rows, zeros fill up; NULL: none. */
+    /* Converts n (1 to 16) rows of plain weights or activations to the wide form, padded with
+     * zeros; NULL: not supported. */
     void (*plain_classes)(enum qn_dtype type, float *out, const char *const *rows, int n,
                           int64_t cols);
-    void (*plain_tile)(const struct cpu_tile *t); /* of these; to the bit as `rows` */
+    void (*plain_tile)(const struct cpu_tile *t); /* products of these; bit-identical to `rows` */
     struct cpu_wide wide;                         /* of block weights */
-    /* A panel in wide form; NULL where the set or the type has none. */
+    /* Converts a panel to the wide form; NULL if the set or the type has none. */
     void (*wide_panel[QN_DTYPE_COUNT])(void *out, const void *panel, int64_t cols);
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avxvnni,
     cpu_kernels_avx512, cpu_kernels_amx;
-/* Whether the processor converts half precision: __builtin_cpu_supports of clang 14 has no name
- * for it. */
+/* Whether the processor converts half precision: __builtin_cpu_supports of clang 14 has no name for
+ * this feature. */
 bool cpu_has_f16c(void);
-/* Tiles of bytes, which the first call asks the kernel for. */
+/* Whether AMX tiles of bytes are available; the first call requests them from the operating system.
+ */
 bool cpu_has_amx(void);
 
-/* All sets compiled into this program, best first, generic last, NULL at the end; not all may run
- * here. */
+/* All sets compiled into this program, best first, generic last, NULL at the end; the processor may
+ * not support all of them. */
 extern const struct cpu_kernels *const cpu_kernels_all[];
 
-/* The set named by QUINCE_ISA, or the best that runs here. A kernel that faults or disagrees with
- * the generic one when tried is replaced by it, and one line is logged. Lent for ever. Any thread.
- */
-/* The same for one set, whose processor features must be there: tries every kernel of `set` and
- * writes those that pass to out, generic ones for the rest. Returns how many were replaced. */
+/* Tests every kernel of one set, whose processor features must be present: writes those that pass
+ * to out, and generic ones for the rest. Returns how many were replaced. */
 int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out);
 
+/* Chooses the set named by QUINCE_ISA, or the best that the processor supports. A kernel that
+ * faults or disagrees with the generic one when tested is replaced by the generic one, and one log
+ * line reports it. Borrowed, valid for ever. Any thread. */
 qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e);
 
 enum {
-    CPU_ATTEND_QUERIES = 32, /* most rows times group of one block */
+    CPU_ATTEND_QUERIES = 32, /* limit of rows times group of one block */
     CPU_ATTEND_KEYS = QN_KV_PAGE,
-    CPU_ATTEND_SPLIT = 512,      /* keys with sums of their own */
-    CPU_ATTEND_SPLITS_MAX = 128, /* that threads share; longer contexts are not shared */
-    CPU_ATTEND_PAD = 32          /* heads are filled up to a multiple of it */
+    CPU_ATTEND_SPLIT = 512, /* number of keys whose sums are computed separately */
+    /* limit of splits for dividing keys among threads; longer contexts are not divided */
+    CPU_ATTEND_SPLITS_MAX = 128,
+    CPU_ATTEND_PAD = 32 /* head widths are padded to a multiple of this */
 };
 
-/* The first key that a query at position pos sees. */
+/* The first key that a query at position pos attends to. */
 static inline int64_t cpu_first_key(const struct cpu_attend *a, int64_t pos)
 {
     int64_t from = a->window && pos >= a->window ? pos - a->window + 1 : 0;
@@ -177,8 +185,8 @@ static inline int64_t cpu_first_key(const struct cpu_attend *a, int64_t pos)
     return from > chunk ? from : chunk;
 }
 
-/* Floats of working memory one thread needs for attention: a page of keys and one of values,
- * queries and sums, and of each query its scores and a few numbers. */
+/* Floats of working memory that one thread needs for attention: a page of keys and one of values,
+ * queries and sums, and for each query its scores and a few numbers. */
 static inline int64_t cpu_attend_floats(int64_t head_dim)
 {
     int64_t wide = (head_dim + CPU_ATTEND_PAD - 1) / CPU_ATTEND_PAD * CPU_ATTEND_PAD;
@@ -197,12 +205,12 @@ struct cpu_device {
     const struct cpu_kernels *k;
     struct qn_pool *pool;
     char name[32];
-    void *rows; /* activations made ready for products, of the current matmul */
+    void *rows; /* the prepared activations of the current matmul */
     size_t rows_bytes;
     float *work;         /* per thread, one after another */
     int64_t work_floats; /* of one thread */
-    float *parts;        /* sums of splits: cpu_parts_floats() of them */
-    int32_t *choices;    /* a mixture's rows by expert: cpu_experts_ints() of them */
+    float *parts;        /* the sums of splits: cpu_parts_floats() floats */
+    int32_t *choices;    /* a mixture's rows by expert: cpu_experts_ints() integers */
     struct qn_reserve reserved;
 };
 
@@ -227,10 +235,12 @@ static inline void *cpu_at(const struct qn_tensor *t, int64_t i, int64_t j)
     return p;
 }
 
-/* More rows or columns than qn_device_reserve was told of: our own bug. Prints it and aborts. */
+/* Reports more rows or columns than qn_device_reserve was called with, a bug of ours, and aborts.
+ */
 _Noreturn void cpu_not_reserved(const char *op, int64_t rows, int64_t cols);
 
-/* Small operations stay on the calling thread: waking another costs more than it brings. */
+/* elements; smaller operations stay on the calling thread, because waking another costs more than
+ * it saves */
 enum { CPU_SMALL = 16 * 1024 }; /* elements */
 
 void cpu_matmul_many(struct qn_device *, const struct qn_tensor *x, const struct qn_linear *parts,
@@ -241,7 +251,7 @@ qn_err cpu_weight_adopt(struct qn_device *, struct qn_tensor *t, const void *hos
                         struct qn_mem **out, struct qn_error *e);
 size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows,
                         int64_t cols);   /* of cpu_device.rows */
-int64_t cpu_matmul_floats(int64_t cols); /* of each thread's work */
+int64_t cpu_matmul_floats(int64_t cols); /* of each thread's working memory */
 void cpu_choose_experts(struct qn_device *, struct qn_tensor *ids, struct qn_tensor *weights,
                         const struct qn_tensor *logits, const struct qn_expert_route *route);
 void cpu_matmul_experts(struct qn_device *, const struct qn_tensor *x, const struct qn_tensor *ids,

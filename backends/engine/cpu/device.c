@@ -1,4 +1,4 @@
-/* The CPU as a device: its memory, its working space, its row of operations. */
+/* The CPU device: its memory, its working memory, its row of operations. */
 #include "base/buf.h"
 #include "engine/cpu/cpu.h"
 
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Memory of this size is asked for in the system's large pages: caches are read in pieces of a few
- * KiB that lie megabytes apart, and each would need its own entry of the address table. */
+/* Memory from this size on is requested in huge pages: caches are read in pieces of a few KiB that
+ * are megabytes apart, and each piece would need its own TLB entry. */
 enum { HUGE_FROM = 16 << 20 };
 
 static qn_err mem_new(struct qn_device *dev, size_t bytes, struct qn_mem **out, struct qn_error *e)
@@ -19,7 +19,7 @@ static qn_err mem_new(struct qn_device *dev, size_t bytes, struct qn_mem **out, 
         return qn_fail(e, QN_ENOMEM, "no memory for %zu MiB: unload a model or use a smaller one",
                        bytes >> 20);
     if (bytes >= HUGE_FROM)
-        madvise(p, bytes, MADV_HUGEPAGE); /* advice: it may be refused */
+        madvise(p, bytes, MADV_HUGEPAGE); /* a hint; failure is harmless */
     struct qn_mem *m = qn_xcalloc(1, sizeof *m);
     *m = (struct qn_mem){.dev = dev, .host = p, .bytes = bytes, .owned = 1};
     *out = m;
@@ -52,7 +52,7 @@ _Noreturn void cpu_not_reserved(const char *op, int64_t rows, int64_t cols)
     abort();
 }
 
-/* Room for `floats` per thread: attention's blocks, or rows of a product. */
+/* Allocates `floats` of working memory per thread: for attention's blocks, or rows of a product. */
 static qn_err room_for_threads(struct cpu_device *d, int64_t floats, int threads,
                                struct qn_error *e)
 {
@@ -136,7 +136,7 @@ static void free_device(struct qn_device *dev)
     free(d);
 }
 
-/* Keeps the old threads when the system refuses new ones: slower or faster, never wrong. */
+/* Keeps the old threads if the system refuses new ones: this changes only the speed. */
 static void set_threads(struct qn_device *dev, int threads)
 {
     struct cpu_device *d = cpu(dev);

@@ -1,13 +1,13 @@
-/* Products of many rows in tiles (AMX).
+/* Products of many rows in AMX tiles.
  *
- * A unit of a panel in wide form (pack.h) stands as it is: eight vectors of [16 rows][4 columns]
- * are the right-hand tile of one multiplication, sixteen rows of activations the left-hand one.
- * Where a scale belongs to 16 columns, four vectors are. The sums of a tile are integers, and so
- * exact; they are scaled as AVX-512's block_panel() scales them, operation by operation, so that a
- * row gets the same bits here and there. The scaled sums of one panel stay in sixteen registers:
- * loading and storing them would take longer than the products.
+ * A unit of a panel in wide form (pack.h) is used as it is: eight vectors of [16 rows][4 columns]
+ * are the right-hand tile of one multiplication, sixteen rows of activations the left-hand one. If
+ * a scale belongs to 16 columns, the tile has four vectors. The sums of a tile are integers, and so
+ * exact; they are scaled like in AVX-512's block_panel(), by the same operations in the same order,
+ * so the results are bit-identical. The scaled sums of one panel stay in sixteen registers: loading
+ * and storing them would take longer than the products.
  *
- * The tests compile this file a second time, with the instructions stated in C, for machines
+ * The tests compile this file a second time, with the AMX instructions emulated in C, for machines
  * without them. */
 #include "engine/cpu/ahead.h"
 #include "engine/cpu/amx.h"
@@ -19,7 +19,7 @@
 enum {
     R = CPU_WIDE_ROWS,
     ACT_UNIT = ACT_BYTES(R), /* bytes of 32 columns of activations */
-    SUMS = R * CPU_PANEL     /* of one tile */
+    SUMS = R * CPU_PANEL     /* number of sums in one tile */
 };
 
 INLINE bool halves_apart(enum qn_dtype t)
@@ -28,7 +28,7 @@ INLINE bool halves_apart(enum qn_dtype t)
     return form == SCALES_K16 || form == SCALES_K16_MIN || form == SCALES_E4M3;
 }
 
-/* Sums in tiles 0 and 1, activations in 4 and 5, weights in 6 and 7: palette 1. */
+/* Configures tiles 0 and 1 for sums, 4 and 5 for activations, 6 and 7 for weights: palette 1. */
 void cpu_tiles_begin(enum qn_dtype type)
 {
     struct config {
@@ -49,13 +49,14 @@ void cpu_tiles_begin(enum qn_dtype type)
     _tile_loadconfig(halves_apart(type) ? &of_16 : &of_32);
 }
 
-/* Without tiles in use a thread's registers are saved faster, and the core may clock higher. */
+/* Releases the tiles: without tiles in use a context switch is faster, and the core may clock
+ * higher. */
 void cpu_tiles_end(void)
 {
     _tile_release();
 }
 
-/* sum [2][R][16] = two products: of two units, or of the halves of one. */
+/* sum [2][R][16] = two products: of two units, or of the halves of one unit. */
 INLINE void multiply_two(int32_t *sum, const char *x0, const char *w0, const char *x1,
                          const char *w1)
 {
@@ -91,7 +92,7 @@ INLINE __m512i all_i32(const char *p)
     return _mm512_set1_epi32(*(const int32_t *)(const void *)p);
 }
 
-/* A unit with one scale a row, and perhaps a minimum. */
+/* A unit with one scale per row, and a minimum if `minimum`. */
 INLINE void scale_whole(bool minimum, __m512 total[R], const int32_t *sum, const char *scales,
                         const char *act)
 {
@@ -105,7 +106,7 @@ INLINE void scale_whole(bool minimum, __m512 total[R], const int32_t *sum, const
     }
 }
 
-/* A unit with a scale for each half, and perhaps minima. */
+/* A unit with a scale for each half, and minima if `minimum`. */
 INLINE void scale_halves(bool minimum, __m512 total[R], const int32_t *sum, const char *scales,
                          const char *act)
 {
@@ -127,7 +128,8 @@ INLINE void scale_halves(bool minimum, __m512 total[R], const int32_t *sum, cons
     }
 }
 
-/* A unit of Q8_0 times 16-bit activations: products of the group, and of its rest at `act`. */
+/* A unit of Q8_0 times 16-bit activations: products of the group, and of its rounding residuals at
+ * `act`. */
 INLINE void scale_both(__m512 total[R], const int32_t *sum, const char *scales, const char *act)
 {
     const __m512 s = vector_at(scales);
@@ -140,8 +142,8 @@ INLINE void scale_both(__m512 total[R], const int32_t *sum, const char *scales, 
     }
 }
 
-/* total = one panel in wide form times a group, all columns; rest: of Q8_0, or NULL. What was
- * multiplied is scaled while the next products are made. */
+/* total = one panel in wide form times a group, all columns; rest: only for Q8_0, else NULL. The
+ * products of one step are scaled while those of the next step are computed. */
 INLINE void panel_times_group(bool halves, bool minimum, __m512 total[R], const char *w, int unit,
                               const char *x, const char *rest, int64_t units, struct ahead *ahead)
 {
@@ -153,7 +155,7 @@ INLINE void panel_times_group(bool halves, bool minimum, __m512 total[R], const 
     for (int64_t u = 0, side = 0; u < units + step; u += step, side = !side) {
         if (u < units) {
             const char *a = x + u * ACT_UNIT, *b = w + u * unit;
-            const bool last = u + 1 == units; /* the second product is then of no meaning */
+            const bool last = u + 1 == units; /* the second product is then not used */
             if (rest)
                 multiply_two(sum[side], a, b, rest + u * ACT_UNIT, b);
             else if (halves)
@@ -180,7 +182,7 @@ INLINE void panel_times_group(bool halves, bool minimum, __m512 total[R], const 
     }
 }
 
-/* One panel of t to y, or onto it. */
+/* Writes the results of one panel of t to y, or adds them if `onto`. */
 INLINE void tile_panel(bool both, bool halves, bool minimum, const struct cpu_tile *t, float *y,
                        const char *panel, const char *group, bool onto, struct ahead *ahead)
 {
@@ -193,7 +195,9 @@ INLINE void tile_panel(bool both, bool halves, bool minimum, const struct cpu_ti
         if (c == t->n)
             return;
         __m512 v = head ? _mm512_mul_ps(total[c], vector_at(panel)) : total[c];
-        __asm__("" : "+v"(v)); /* a product is rounded before it is added, as everywhere */
+        /* prevents contraction to an FMA: the product is rounded before the addition, as in the
+         * other kernels */
+        __asm__("" : "+v"(v));
         if (onto)
             v = _mm512_add_ps(_mm512_loadu_ps(y), v);
         _mm512_storeu_ps(y, v);
@@ -221,7 +225,7 @@ void cpu_tiles_tile(const struct cpu_tile *t)
     const bool both = t->rest && t->type == QN_Q8_0;
     const int turns = t->rest && !both ? 2 : 1;
     const int64_t steps = panels * (t->cols / 32) * turns;
-    const bool two = !halves_apart(t->type) && !both; /* units at once */
+    const bool two = !halves_apart(t->type) && !both; /* two units per step */
     struct ahead ahead = ahead_of(t->ask, t->ask_end, steps / (two ? 2 : 1) + 1);
     for (int p = 0; p < panels; p++)
         for (int onto = 0; onto < turns; onto++) {

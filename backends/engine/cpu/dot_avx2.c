@@ -1,4 +1,4 @@
-/* The kernels of processors with AVX2, and no dot product instruction. */
+/* The kernels for processors with AVX2 but without a dot product instruction. */
 #define SET cpu_kernels_avx2
 #define SET_NAME "avx2"
 

@@ -1,6 +1,6 @@
 /* Kernels for AVX-512 with VNNI: one vector is one group of a panel, sixteen rows by four columns,
- * and meets four columns of an activation broadcast to all rows. No sums across lanes are ever
- * needed. */
+ * and is multiplied by four columns of an activation, broadcast to all rows. Sums across lanes are
+ * never needed. */
 #include "engine/cpu/ahead.h"
 #include "engine/cpu/amx.h"
 #include "engine/cpu/attend.h"
@@ -46,7 +46,8 @@ INLINE __m512 all_f32(const char *p)
     return _mm512_set1_ps(v);
 }
 
-/* (a & mask) | b and (a | b) & mask would be two instructions; one truth table each does it. */
+/* (a & mask) | b and (a | b) & mask take two instructions each; a ternary-logic instruction takes
+ * one. */
 INLINE __m512i and_or(__m512i a, __m512i mask, __m512i b)
 {
     return _mm512_ternarylogic_epi32(a, mask, b, 0xEA);
@@ -62,7 +63,7 @@ INLINE __m512i levels_of(enum qn_dtype t)
     return _mm512_broadcast_i32x4(_mm_add_epi8(v, _mm_set1_epi8((char)l->offset)));
 }
 
-/* What the codes of 32 columns stand for, offset included, one vector per group. */
+/* The values of the codes of 32 columns, including the offset, one vector per group. */
 INLINE void unpack(enum qn_dtype t, const char *unit, __m512i levels, __m512i w[8])
 {
     const enum cpu_codes form = cpu_layout(t)->codes;
@@ -125,8 +126,8 @@ INLINE void unpack(enum qn_dtype t, const char *unit, __m512i levels, __m512i w[
             w[g] = _mm512_shuffle_epi8(levels, w[g]);
 }
 
-/* The scales of the i-th run of those at s, a run being the 16 or 32 columns that have a scale of
- * their own; d is their first factor, where they have one. */
+/* The scales of the i-th run at s; a run is the 16 or 32 columns that share a scale. d: their
+ * common factor, for types that have one. */
 INLINE __m512 scales_of(enum qn_dtype t, const char *s, __m512 d, int i)
 {
     switch (cpu_layout(t)->scales) {
@@ -154,14 +155,14 @@ INLINE __m512 scales_of(enum qn_dtype t, const char *s, __m512 d, int i)
     }
 }
 
-/* One half of a record, with the type's unit. */
+/* The half float at p, times the type's unit. */
 INLINE __m512 factor(enum qn_dtype t, const char *p)
 {
     __m512 d = halves(p);
     return cpu_layout(t)->unit == 1 ? d : _mm512_mul_ps(d, _mm512_set1_ps(cpu_layout(t)->unit));
 }
 
-/* The high nibbles of 16 bytes, as 32-bit numbers. */
+/* The high nibbles of 16 bytes, as 32-bit integers. */
 INLINE __m512i high_nibbles(const char *p)
 {
     return _mm512_srli_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)), 4);
@@ -176,8 +177,8 @@ INLINE __m512i dot(__m512i acc, const __m512i *w, int first, int n, const char *
     return acc;
 }
 
-/* The start of a sum that takes the offset of its codes off: -offset · (sum of q), from the sums
- * at p. */
+/* The initial value of a sum that compensates the offset of the codes: -offset · (sum of q), from
+ * the sums at p. */
 INLINE __m512i less_offset(enum qn_dtype t, const char *p)
 {
     const int offset = cpu_layout(t)->offset;
@@ -185,7 +186,7 @@ INLINE __m512i less_offset(enum qn_dtype t, const char *p)
                   : _mm512_setzero_si512();
 }
 
-/* 32 columns with one scale s, and perhaps a minimum m. */
+/* 32 columns with one scale s, and for some types a minimum m. */
 INLINE void unit_of_one(enum qn_dtype t, int nc, __m512 sum[8], const __m512i w[8], __m512 s,
                         __m512 m, const char *act)
 {
@@ -221,7 +222,8 @@ INLINE void unit_of_two(enum qn_dtype t, int nc, __m512 sum[8], const __m512i w[
         __m512i hi = dot(less_offset(t, n1), w, 4, 4, act, c);
         __m512 part = _mm512_mul_ps(_mm512_cvtepi32_ps(lo), s0);
         part = _mm512_fmadd_ps(_mm512_cvtepi32_ps(hi), s1, part);
-        if (min) { /* sums of 16 fit 16 bits, and a minimum has no other */
+        /* sums of 16 columns fit 16 bits, and types with a minimum have no other sums */
+        if (min) {
             __m512i both = _mm512_madd_epi16(m0, all_i32(n0));
             both = _mm512_dpwssd_epi32(both, m1, all_i32(n1));
             part = _mm512_fmadd_ps(_mm512_cvtepi32_ps(both), m, part);
@@ -252,7 +254,7 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
         for (int j = 0; j < units && u + j < cols / 32;
              j++, unit += code_bytes, act += ACT_BYTES(nc)) {
             const char *s = scale + step * j;
-            const int i = step ? 0 : j; /* this unit's place among what s has */
+            const int i = step ? 0 : j; /* the unit's index within the scales at s */
             __m512i w[8];
             ask(unit + ahead, code_bytes, ahead);
             if (factors && i == 0)
@@ -278,8 +280,8 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     }
 }
 
-/* One panel of Q8_0 times a group and the rest of it. The sums of whole numbers are put together
- * before they are scaled, as 256ths of the group's steps. */
+/* One panel of Q8_0 times a group and its rounding residuals. The integer sums are combined, in
+ * units of 1/256 of the group's steps, before they are scaled. */
 INLINE void both_panel(int nc, float *y, const void *panel, const void *group, const void *rest,
                        int64_t cols)
 {
@@ -383,7 +385,7 @@ static bool supported(void)
 #define BLOCK_ROW(c, name, number, elements, bytes) [QN_##name] = ROW(c),
 #define WIDE_ROW(c, name, number, elements, bytes) [QN_##name] = c##_wide,
 
-/* What the set with tiles has as well. */
+/* Members that the AVX-512 and the AMX set share. */
 #define BOTH_SETS                                                                                  \
     .rms_norm = lanes_rms_norm, .silu_mul = lanes_silu_mul, .mul = lanes_mul,                      \
     .sigmoid_mul = lanes_sigmoid_mul, .softmax = lanes_softmax, .add = lanes_add,                  \

@@ -1,5 +1,5 @@
-/* The kernels of processors with AVX2 and a dot product in vectors of 256 bits (AVX-VNNI): most
- * desktops since 2021 that lack AVX-512. */
+/* The kernels for processors with AVX2 and a dot product in vectors of 256 bits (AVX-VNNI): most
+ * desktop processors since 2021 that lack AVX-512. */
 #define SET cpu_kernels_avxvnni
 #define SET_NAME "avxvnni"
 #define HAVE_DOT
@@ -13,6 +13,6 @@ static bool supported(void);
 
 static bool supported(void)
 {
-    unsigned a, b, c, d; /* leaf 7, subleaf 1: clang 14 has no name for it */
+    unsigned a, b, c, d; /* leaf 7, subleaf 1: clang 14 has no name for this feature */
     return cpu_kernels_avx2.supported() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4);
 }

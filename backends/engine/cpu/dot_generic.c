@@ -1,10 +1,10 @@
-/* The kernels of any processor: plain C over the same weights as the fast ones. */
+/* The kernels for any processor: plain C with the same packed weights as the fast kernels. */
 #include "engine/cpu/attend.h"
 #include "engine/cpu/recurrent.h"
 
 enum { P = CPU_PANEL };
 
-/* What the codes of 32 columns stand for: [8 groups][16 rows][4 columns]. */
+/* The values of the codes of 32 columns: [8 groups][16 rows][4 columns]. */
 static inline void unpack(enum qn_dtype t, const uint8_t *unit, int8_t w[8][64])
 {
     const struct cpu_layout *l = cpu_layout(t);
@@ -52,8 +52,8 @@ static inline float bits_f32(uint32_t bits)
     return f;
 }
 
-/* What 32 columns, the j-th of their record s, bring: lo and hi are the products of their two
- * halves. */
+/* Adds the products of 32 columns, the j-th unit of their record s; lo and hi are the products of
+ * their two halves. */
 static inline void scale_add(enum qn_dtype t, float *y, const uint8_t *s, int j,
                              const int32_t lo[P], const int32_t hi[P], const char *act, int nc,
                              int c)
@@ -73,7 +73,7 @@ static inline void scale_add(enum qn_dtype t, float *y, const uint8_t *s, int j,
         case SCALES_HALF_MIN:
             y[r] += half_at(s, r) * both + half_at(s + 32, r) * ds;
             break;
-        case SCALES_E8M0: /* 2^-128 and 2^-127 count as nothing */
+        case SCALES_E8M0: /* 2^-128 and 2^-127 are treated as 0 */
             y[r] += bits_f32((b[0] ? b[0] - 1u : 0) << 23) * both;
             break;
         case SCALES_E4M3:
@@ -129,7 +129,7 @@ block_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *ac
             y[i] *= get_f32((const char *)panel + 4 * (i % P));
 }
 
-/* Elements k .. k + n - 1, n at most P, of a row as the file has it. */
+/* Elements k .. k + n - 1, n at most P, of a row in the file's format. */
 static inline void plain(enum qn_dtype t, float w[P], const char *row, int64_t k, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* Operations that touch each element once: sums, gates, copies, table rows. */
+/* Operations that process each element once: sums, gates, copies, table rows. */
 #include "engine/cpu/activations.h"
 
 #include <stdio.h>
@@ -10,7 +10,8 @@ struct job {
     void (*row)(const struct job *j, int64_t r);
     struct qn_tensor *y;
     const struct qn_tensor *a, *b;
-    float alpha, limit;        /* of swiglu_clamped; alpha: scale's factor; limit: softcap's, too */
+    /* of swiglu_clamped; alpha: also the factor of scale; limit: also softcap's */
+    float alpha, limit;
     int64_t rows, cols, chunk; /* chunk: rows per item */
 };
 
@@ -111,7 +112,8 @@ void cpu_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_
     run(dev, &(struct job){.row = scale_each_row, .y = y, .a = x, .b = s});
 }
 
-/* Formulas that come down to another kernel are brought to its form a tile at a time. */
+/* Formulas that can be expressed by another kernel are transformed to its form, a tile at a time.
+ */
 enum { TILE = 256 };
 
 /* gelu(x) = x·sigmoid(2·sqrt(2/pi)·(x + 0.044715·x³)), so with s = 2·sqrt(2/pi)·(1 + 0.044715·x²)

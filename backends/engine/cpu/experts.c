@@ -1,12 +1,13 @@
 /* Products with the matrices of a mixture's experts.
  *
  * Each row of the batch has chosen some experts; a choice is one row for one expert. Choices are
- * sorted by expert, gathered in groups of up to eight that the panel kernels take, and made ready
- * once for all products that share them. An expert that many rows have chosen takes the wide form
- * (pack.h) as any matrix does that meets so many. Work items are a few panels of one expert, or,
- * where the experts' results are added up, a few panels of all of them in turn: then no two threads
- * write the same number, and the order of a row's sum is that of its experts' numbers whoever else
- * is in the batch. With few rows only the panels of chosen experts are read. */
+ * sorted by expert, gathered in groups of up to eight, the size of the panel kernels, and their
+ * activations are prepared once for all products that share them. An expert chosen by many rows
+ * uses the wide form (pack.h), like any matrix in a product of many rows. Work items are a few
+ * panels of one expert, or, if the experts' results are summed, a few panels of all experts in
+ * turn: then no two threads write the same number, and a row's sum is in the order of its experts'
+ * numbers, independent of the other rows in the batch. With few rows only the panels of chosen
+ * experts are read. */
 #include "engine/cpu/activations.h"
 
 #include <stdio.h>
@@ -14,21 +15,21 @@
 #include <string.h>
 
 enum {
-    ITEM_BYTES = 64 * 1024,  /* weights of an item when each meets few rows */
-    ITEM_PANELS = 8,         /* panels of an item when each meets many */
-    GROUPS_AT_ONCE = 8,      /* groups that meet one panel before the next panel's turn */
-    SMALL_MACS = 128 * 1024, /* less work than this stays on one thread */
+    ITEM_BYTES = 64 * 1024,  /* bytes of weights of an item if each is used by few rows */
+    ITEM_PANELS = 8,         /* panels of an item if each is used by many rows */
+    GROUPS_AT_ONCE = 8,      /* groups multiplied by one panel before the next panel */
+    SMALL_MACS = 128 * 1024, /* below this many multiply-adds the work stays on one thread */
 };
 
 /* Choices of one expert, up to eight or as many as a group in wide form has: choice[first] ..
  * choice[first + n - 1]. */
 struct group {
     int32_t first, n;
-    int32_t at; /* of its activations, made ready, in lines of CPU_ALIGN bytes */
+    int32_t at; /* offset of its prepared activations, in lines of CPU_ALIGN bytes */
     bool wide;  /* in wide form */
 };
 
-/* An expert that some row has chosen. */
+/* An expert that at least one row has chosen. */
 struct active {
     int32_t expert, first_group, groups;
     bool wide;
@@ -39,8 +40,8 @@ struct job {
     const struct qn_tensor *x, *ids;
     const struct qn_expert_linear *parts;
     int n_parts;
-    bool sum;                        /* a row's results are added up ... */
-    const struct qn_tensor *weights; /* ... times these [rows, used], unless NULL */
+    bool sum;                        /* a row's results are summed ... */
+    const struct qn_tensor *weights; /* ... with these weights [rows, used], unless NULL */
     int64_t choices, used;
 
     int32_t *choice; /* row·used + i, sorted by expert */
@@ -49,14 +50,15 @@ struct job {
     int64_t n_groups, n_active;
 
     struct cpu_forms forms;
-    bool wide;                       /* all products take the wide form when rows are many */
-    bool plain;                      /* some are of plain weights */
-    int64_t group_lines, wide_lines; /* of the activations of one group */
-    int64_t lines;                   /* of all groups */
-    bool one_row;                    /* all groups hold the same row: the first serves for all */
-    int64_t step[QN_LINEAR_MAX];     /* panels of one item */
-    int64_t chunks[QN_LINEAR_MAX];   /* items of one expert */
-    int64_t all_chunks;              /* of all products */
+    bool wide;  /* all products support the wide form for many rows */
+    bool plain; /* some products have plain weights */
+    /* lines of the activations of one group, and of one in wide form */
+    int64_t group_lines, wide_lines;
+    int64_t lines;                 /* of all groups */
+    bool one_row;                  /* all groups contain the same row: the first is used for all */
+    int64_t step[QN_LINEAR_MAX];   /* panels of one item */
+    int64_t chunks[QN_LINEAR_MAX]; /* items of one expert */
+    int64_t all_chunks;            /* items of one expert in all products */
 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -64,7 +66,7 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Groups that so many choices make at most: every expert begins one of its own. */
+/* Upper bound of the number of groups for this many choices: every expert begins a new group. */
 static int64_t groups_max(int64_t choices, int64_t experts)
 {
     return choices / CPU_COLUMNS_MAX + (experts < choices ? experts : choices);
@@ -91,7 +93,8 @@ static int32_t expert_of(const struct job *j, int64_t choice)
     return j->ids ? ((const int32_t *)cpu_data(j->ids))[choice] : (int32_t)(choice % j->used);
 }
 
-/* What activations are made ready as: the wide form only where all products take it. */
+/* Chooses the forms in which activations are prepared: the wide form only if all products support
+ * it. */
 static void choose_forms(struct job *j)
 {
     const int64_t cols = j->x->shape[1];
@@ -107,7 +110,7 @@ static void choose_forms(struct job *j)
         j->wide_lines = (int64_t)cpu_wide_bytes(&j->forms, cols) / CPU_ALIGN;
 }
 
-/* The choices first .. end - 1, all of expert e. */
+/* Adds expert e with the choices first .. end - 1, and their groups. */
 static void add_active(struct job *j, int64_t e, int32_t first, int32_t end)
 {
     struct active *a = &j->active[j->n_active++];
@@ -122,7 +125,7 @@ static void add_active(struct job *j, int64_t e, int32_t first, int32_t end)
     }
 }
 
-/* A counting sort of the choices, and the groups it makes. */
+/* Sorts the choices by expert (counting sort), and forms the groups. */
 static void sort_choices(struct job *j)
 {
     const struct qn_reserve *r = &j->dev->reserved;
@@ -166,7 +169,7 @@ static void ready_group(void *arg, int64_t g, int worker)
     const struct job *j = arg;
     const struct group *group = &j->group[g];
     (void)worker;
-    bool own = j->x->shape[0] == j->choices; /* each choice has an input of its own */
+    bool own = j->x->shape[0] == j->choices; /* each choice has its own input */
     const float *x[CPU_WIDE_ROWS];
     for (int i = 0; i < group->n; i++) {
         int32_t choice = j->choice[group->first + i];
@@ -196,7 +199,7 @@ static void ready_activations(struct job *j)
     run(j, ready_group, j->one_row ? 1 : j->n_groups, j->choices * cols < CPU_SMALL);
 }
 
-/* One row of a finished tile into y or, weighted, onto it. */
+/* Writes one row of a finished tile to y, or adds it, weighted, if results are summed. */
 static void store(const struct job *j, const struct qn_expert_linear *l, const float *tile,
                   int32_t choice, int32_t expert, int64_t first)
 {
@@ -225,7 +228,7 @@ static void panel_times_group(const struct job *j, const struct qn_expert_linear
         store(j, l, tile + i * CPU_PANEL, j->choice[group->first + i], expert, panel * CPU_PANEL);
 }
 
-/* The panels of t, which are `panel` and the one after it, times group g. */
+/* Multiplies the panels of t, `panel` and the next one, by group g. */
 static void pair_times_group(const struct job *j, const struct qn_expert_linear *l, int32_t expert,
                              int64_t panel, int64_t g, struct cpu_tile *t)
 {
@@ -243,8 +246,9 @@ static void pair_times_group(const struct job *j, const struct qn_expert_linear 
                   (panel + p) * CPU_PANEL);
 }
 
-/* Panels first .. end - 1 are brought to the wide form two by two and meet all groups; meanwhile
- * the next two are asked for, each group a share of them. `then`: what is wanted after the last. */
+/* Converts panels first .. end - 1 to the wide form in pairs and multiplies each pair by all
+ * groups; meanwhile the next pair is prefetched, a share of it with each group. `then`: what to
+ * prefetch during the last pair. */
 static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
                         const struct active *a, int64_t first, int64_t end, const char *then,
                         float *work)
@@ -275,7 +279,7 @@ static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
         form->end();
 }
 
-/* All choices of an expert, times panels first .. end - 1. */
+/* Multiplies all choices of an expert by panels first .. end - 1. */
 static void expert_panels(const struct job *j, const struct qn_expert_linear *l,
                           const struct active *a, int64_t first, int64_t end, const char *then,
                           float *work)
@@ -352,7 +356,7 @@ static void multiply(struct job *j)
         if (j->sum && few)
             n /= j->n_active;
         n = n > fair ? fair : n;
-        if (j->wide && !few) /* pairs are whole */
+        if (j->wide && !few) /* an even number, so that no pair is split */
             n = n < 2 ? 2 : n / 2 * 2;
         j->step[i] = n < 1 ? 1 : n;
         j->chunks[i] = divide_up(panels[i], j->step[i]);

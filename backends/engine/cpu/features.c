@@ -1,4 +1,4 @@
-/* What the processor and the system have, where the compiler has no name for it. */
+/* Detects features of the processor and the system for which the compiler has no name. */
 #include "engine/cpu/cpu.h"
 
 #ifdef QN_X86_64
@@ -12,7 +12,7 @@ bool cpu_has_f16c(void)
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-/* Whether the system saves the registers of tiles: two bits of extended control register 0. */
+/* Whether the system saves the AMX tile registers: two bits of extended control register 0. */
 static bool system_saves_tiles(void)
 {
     const unsigned saves = 3u << 17;
@@ -23,7 +23,7 @@ static bool system_saves_tiles(void)
     return (a & saves) == saves;
 }
 
-/* Whether palette 1 has the eight tiles of 16 rows of 64 bytes that dot_amx.c is written for. */
+/* Whether palette 1 has the eight tiles of 16 rows of 64 bytes that dot_amx.c requires. */
 static bool has_tiles(void)
 {
     unsigned a, b, c, d;
@@ -31,8 +31,8 @@ static bool has_tiles(void)
            (c & 0xffff) >= 16;
 }
 
-/* Linux gives a process the state of tiles when it asks; its threads have it, too. An older kernel
- * does not know the question, and one without such state refuses. */
+/* Linux permits a process to use tiles on request; the permission covers its threads. An older
+ * kernel does not know the request, and a system without tile state refuses it. */
 static bool may_use_tiles(void)
 {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };

@@ -1,8 +1,8 @@
-/* Matrix products: activations are made ready once for all weights that share them, then work items
- * of a few panels each are taken by the threads.
+/* Matrix products: activations are prepared once for all weights that share them, then the threads
+ * take work items of a few panels each.
  *
- * Our own kernels and no BLAS: OpenBLAS reaches a third of the machine's multiply-add rate here,
- * and knows no block types. */
+ * The kernels are our own instead of a BLAS: OpenBLAS reaches a third of the machine's multiply-add
+ * rate here, and has no block types. */
 #include "engine/cpu/activations.h"
 
 #include <string.h>
@@ -11,26 +11,27 @@ struct job {
     struct cpu_device *dev;
     const struct qn_tensor *x;
     const struct qn_linear *parts;
-    float onto; /* 0: each y is written anew; else this times the product is added to it */
+    float onto; /* 0: each y is overwritten; else the product times this is added to y */
     struct cpu_forms forms;
-    size_t group_bytes; /* of the activations of one group of rows */
+    size_t group_bytes; /* bytes of the activations of one group of rows */
     int64_t groups;
     struct {
         struct cpu_forms forms;
-        char *at; /* groups of activations for the wide form, after the others */
+        char *at; /* groups of activations for the wide form, stored after the others */
         size_t group_bytes;
-        int64_t groups; /* 0: not needed */
+        int64_t groups; /* number of groups; 0: not needed */
     } wide;
-    int64_t start[QN_LINEAR_MAX + 1]; /* items before each product */
+    int64_t start[QN_LINEAR_MAX + 1]; /* number of items before each product */
     int64_t step[QN_LINEAR_MAX];      /* rows of one item */
 };
 
 enum {
-    FILE_ROWS = 16,          /* rows of one item when block weights are as in the file */
-    ITEM_BYTES = 64 * 1024,  /* an item of few activations: enough to be worth taking */
-    ITEM_PANELS = 8,         /* an item of many: what stays in the second cache */
-    COLUMN_GROUPS = 8,       /* groups that meet one panel before the next panel's turn */
-    SMALL_MACS = 128 * 1024, /* a product below this stays on one thread */
+    FILE_ROWS = 16, /* rows of one item if block weights are unpacked, in the file's format */
+    /* bytes of weights of an item with few activations: enough to outweigh the cost of an item */
+    ITEM_BYTES = 64 * 1024,
+    ITEM_PANELS = 8,         /* panels of an item with many activations: what fits the L2 cache */
+    COLUMN_GROUPS = 8,       /* groups multiplied by one panel before the next panel */
+    SMALL_MACS = 128 * 1024, /* below this many multiply-adds a product stays on one thread */
 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -47,7 +48,7 @@ size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows, int64_t cols)
     return bytes;
 }
 
-/* One row of weights, or two panels in wide form. */
+/* Room for one row of weights, or for two panels in wide form. */
 int64_t cpu_matmul_floats(int64_t cols)
 {
     const int64_t wide = CPU_PANEL + (cols + 31) / 32 * (CPU_WIDE_UNIT_MAX / 4);
@@ -60,7 +61,7 @@ static char *group_at(const struct job *j, int64_t g)
     return (char *)j->dev->rows + (size_t)g * j->group_bytes;
 }
 
-/* Rows of group g, of `most` rows a group. */
+/* The number of rows in group g, for groups of `most` rows. */
 static int rows_of_group(const struct job *j, int64_t g, int most)
 {
     int64_t rows = j->x->shape[0] - g * most;
@@ -76,7 +77,7 @@ static void ready_rows(const struct job *j, const struct cpu_forms *forms, char 
     cpu_group_ready(j->dev->k, forms, group, width, x, n, j->x->shape[1]);
 }
 
-/* The groups of all forms that are needed, one after another. */
+/* Item i prepares one group; the groups for the wide form follow the others. */
 static void ready_item(void *arg, int64_t i, int worker)
 {
     const struct job *j = arg;
@@ -114,8 +115,7 @@ static void ready_activations(struct job *j, int n_parts)
         qn_pool_run(j->dev->pool, ready_item, j, items);
 }
 
-/* The finished tile [nc][16] of one panel into y, without the columns and rows that only fill up.
- */
+/* Writes the finished tile [nc][16] of one panel to y, without padding columns and rows. */
 static void store_tile(const struct job *j, const struct qn_linear *l, const float *tile,
                        int64_t row, int n, int64_t first)
 {
@@ -151,7 +151,7 @@ static void panels_item(const struct job *j, const struct qn_linear *l, int64_t 
                 panel_times_group(j, l, p, g);
 }
 
-/* Two panels, from p on, in wide form times group g. */
+/* Multiplies two panels in wide form, p and the next one, by group g. */
 static void pair_times_group(const struct job *j, const struct qn_linear *l, int64_t p, int64_t g,
                              struct cpu_tile *t)
 {
@@ -164,7 +164,7 @@ static void pair_times_group(const struct job *j, const struct qn_linear *l, int
     t->y = tile;
     t->y_panel = CPU_WIDE_ROWS * CPU_PANEL;
     t->y_row = CPU_PANEL;
-    if (whole) { /* straight to where it belongs */
+    if (whole) { /* written directly to y, without a tile in between */
         t->y = (float *)cpu_at(l->y, row, 0) + out;
         t->y_panel = CPU_PANEL;
         t->y_row = l->y->stride[0] / (int64_t)sizeof(float);
@@ -175,8 +175,8 @@ static void pair_times_group(const struct job *j, const struct qn_linear *l, int
         store_tile(j, l, tile + i * t->y_panel, row, t->n, out + i * CPU_PANEL);
 }
 
-/* Two panels at a time are brought to the wide form and meet all groups; meanwhile the next two are
- * asked for, each group a share of them. */
+/* Converts panels to the wide form in pairs and multiplies each pair by all groups; meanwhile the
+ * next pair is prefetched, a share of it with each group. */
 static void wide_item(const struct job *j, const struct qn_linear *l, int64_t first, int64_t end,
                       float *work)
 {
@@ -205,8 +205,8 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
         form->end();
 }
 
-/* Block weights as the file has them: each row is widened once and meets all activations,
- * unrounded. */
+/* Block weights in the file's format: each row is dequantised once and multiplied by all
+ * activations, without rounding them. */
 static void file_rows_item(const struct job *j, const struct qn_linear *l, int64_t first,
                            int64_t end, float *row)
 {

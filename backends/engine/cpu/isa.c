@@ -1,6 +1,6 @@
-/* Which kernels run here: the best instruction set the processor has, each kernel tried once
- * against the generic one before anything depends on it. Virtual machines and emulators do announce
- * features that then fault or lie; losing one kernel is better than losing the process. */
+/* Chooses the kernels: the best instruction set that the processor has, each kernel tested once
+ * against the generic one before use. Virtual machines and emulators do announce features that then
+ * fault or give wrong results; losing one kernel is better than losing the process. */
 #include "engine/cpu/cpu.h"
 
 #include "base/log.h"
@@ -22,7 +22,7 @@ const struct cpu_kernels *const cpu_kernels_all[] = {
 
 enum { COLS = 256, ROWS = 16, KEYS = 70, HEAD = 40 };
 
-/* Inputs and outputs of one trial; the same inputs for every kernel. */
+/* Inputs and outputs of one trial; all kernels get the same inputs. */
 struct trial {
     float x[8][COLS], w[ROWS][COLS], gain[COLS], out[2][8 * COLS];
     uint16_t halves[2 * KEYS * HEAD];
@@ -35,8 +35,8 @@ struct trial {
         __attribute__((aligned(64)));
     enum qn_dtype type;
     int width;       /* 1, 2, 4 or 8 activations */
-    int n;           /* floats in each of out */
-    float tolerance; /* of their greatest magnitude */
+    int n;           /* number of floats in each of out */
+    float tolerance; /* as a fraction of the greatest magnitude */
 };
 
 static int width_index(int width)
@@ -44,7 +44,7 @@ static int width_index(int width)
     return width == 8 ? 3 : width / 2;
 }
 
-/* Each runs one kernel of k into out[side]. */
+/* Each of these functions runs one kernel of k and writes its results to out[side]. */
 static void try_rms_norm(const struct cpu_kernels *k, struct trial *t, int side)
 {
     t->n = 100;
@@ -131,7 +131,7 @@ static void try_sigmoid_mul(const struct cpu_kernels *k, struct trial *t, int si
     k->sigmoid_mul(t->out[side], t->x[0], t->x[1], t->n);
 }
 
-/* Three tokens of 100 channels; out: what they give, then the state they leave. */
+/* Three tokens of 100 channels; out: the results, then the new state. */
 static void try_conv(const struct cpu_kernels *k, struct trial *t, int side)
 {
     float *state = t->out[side] + 3 * 100;
@@ -154,7 +154,7 @@ static void try_conv(const struct cpu_kernels *k, struct trial *t, int side)
     });
 }
 
-enum { TOKENS = 5, STATES = 12, COLUMNS = 80 }; /* whole blocks of columns and a rest */
+enum { TOKENS = 5, STATES = 12, COLUMNS = 80 }; /* whole blocks of columns and a remainder */
 
 static void try_delta(const struct cpu_kernels *k, struct trial *t, int side)
 {
@@ -218,7 +218,8 @@ static void try_round(const struct cpu_kernels *k, struct trial *t, int side)
 {
     const float *rows[8];
     t->n = 8 * COLS;
-    t->tolerance = 1.01f / 127; /* a quotient between two codes may go either way */
+    /* a quotient midway between two codes may be rounded either way */
+    t->tolerance = 1.01f / 127;
     k->round(t->acts[side], 8, rows_of(t, rows), 7, COLS);
     for (int i = 0; i < t->n; i++) {
         const char *block = t->acts[side] + i / 8 / 32 * ACT_BYTES(8);
@@ -240,7 +241,7 @@ static void try_rest(const struct cpu_kernels *k, struct trial *t, int side)
         t->out[side][i] = block[i / 8 / 32 * ACT_BYTES(8) + 32 * (i % 8) + i / 8 % 32];
 }
 
-/* Any codes are valid; bytes of 0x2c to 0x33 are reasonable scales in every form. */
+/* Any codes are valid; bytes of 0x2c to 0x33 are reasonable scales in every format. */
 static void fill_panel(struct trial *t)
 {
     char *p = t->panel + cpu_head_bytes(t->type);
@@ -265,7 +266,7 @@ static void try_panel(const struct cpu_kernels *k, struct trial *t, int side)
     k->panel[t->type][width_index(t->width)](t->out[side], t->panel, t->acts[0], COLS);
 }
 
-/* A group and its rest at once, against one after the other. */
+/* Compares a group and its residuals in one call with the sum of two calls. */
 static void try_both(const struct cpu_kernels *k, struct trial *t, int side)
 {
     const float *rows[8];
@@ -285,7 +286,7 @@ static void try_both(const struct cpu_kernels *k, struct trial *t, int side)
         t->out[side][o] += more[o];
 }
 
-/* Fifteen rows of a few columns less, so that all ends are tried. */
+/* Fifteen rows and a few columns fewer, so that all remainders are tested. */
 static void try_rows(const struct cpu_kernels *k, struct trial *t, int side)
 {
     const struct qn_dtype_info *d = qn_dtype(t->type);
@@ -298,8 +299,8 @@ static void try_rows(const struct cpu_kernels *k, struct trial *t, int side)
         t->out[side][c * CPU_PANEL + n] = 0;
 }
 
-/* The wide form against panels: the first eight rows of the first panel and the last of the second,
- * which are the same here. */
+/* Compares the wide form with panels: the first eight rows of the first panel and the last eight of
+ * the second, which is the same panel here. */
 static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
 {
     const float *rows[CPU_WIDE_ROWS];
@@ -337,7 +338,7 @@ static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
            sizeof(float) * 8 * CPU_PANEL);
 }
 
-/* Turned plain weights against rows, likewise. */
+/* Compares transposed plain weights with rows, likewise. */
 static void try_plain_tile(const struct cpu_kernels *k, struct trial *t, int side)
 {
     const struct qn_dtype_info *d = qn_dtype(t->type);
@@ -384,7 +385,7 @@ static void on_fault(int sig)
     siglongjmp(escape, sig);
 }
 
-/* 0 when the kernel of `set` gives what the generic one gives, else what is wrong. */
+/* Returns 0 if the kernel of `set` agrees with the generic one, else a description of the fault. */
 static const char *compare(const struct cpu_kernels *set, struct trial *t, trial_fn fn)
 {
     static const int signals[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE};
@@ -424,7 +425,7 @@ static void fill(float *x, int n, uint32_t *seed)
         replaced++;                                                                                \
     }
 
-/* The products of t->type. */
+/* Tests the products of t->type. */
 static int try_products(const struct cpu_kernels *set, struct trial *t, struct cpu_kernels *out)
 {
     const enum qn_dtype type = t->type;
@@ -447,7 +448,8 @@ static int try_products(const struct cpu_kernels *set, struct trial *t, struct c
         t->width = 1 << i;
         if (!(wrong = compare(set, t, try_both)))
             continue;
-        memset(out->both, 0, sizeof out->both); /* all, or rows would depend on each other */
+        /* all, because the results must not depend on the number of rows */
+        memset(out->both, 0, sizeof out->both);
         out->wide_panel[type] = NULL;
         qn_warn("engine", "isa=%s kernel=both width=%d left_out=\"%s\"", set->name, t->width,
                 wrong);
@@ -476,7 +478,7 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     uint32_t seed = 1;
     *out = *set;
     if (!t)
-        return 0; /* the device that needs far more will say so */
+        return 0; /* the device needs much more memory and will report the failure */
     memset(t, 0, sizeof *t);
     fill(t->x[0], 8 * COLS, &seed);
     fill(t->w[0], ROWS * COLS, &seed);
@@ -510,7 +512,7 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The tried form of set number i, made at its first use. */
+/* Returns the tested copy of kernel set i; tests it at its first use. */
 static const struct cpu_kernels *tried(int i)
 {
     static struct cpu_kernels made[sizeof cpu_kernels_all / sizeof *cpu_kernels_all];

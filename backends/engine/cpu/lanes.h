@@ -1,7 +1,7 @@
-/* Inner loops in plain C, written so that a compiler turns them into vectors of whatever width the
- * including file is compiled for: sums run in LANES independent lanes, nothing depends on a
- * neighbour. Each dot_<isa>.c includes this once; the generic set is these loops and nothing else.
- */
+/* Inner loops in plain C, written so that a compiler vectorises them for the width that the
+ * including file is compiled for: sums are kept in LANES independent lanes, and no iteration
+ * depends on its neighbour. Each dot_<isa>.c includes this once; the generic set consists of only
+ * these loops. */
 #ifndef QN_ENGINE_CPU_LANES_H
 #define QN_ENGINE_CPU_LANES_H
 
@@ -49,7 +49,7 @@ static inline void vec_store(float *p, vec v)
     memcpy(p, &v, sizeof v);
 }
 
-/* The first n floats at p, the rest as in `others`. */
+/* The first n floats at p; the remaining lanes are those of `others`. */
 static inline vec vec_load_part(const float *p, int64_t n, vec others)
 {
     memcpy(&others, p, (size_t)n * sizeof *p);
@@ -85,13 +85,13 @@ static inline float vec_highest(vec v)
 #endif
 }
 
-/* e^x by 2^n · polynomial; relative error below 2e-7 where the result is normal, next to 0 below
+/* e^x as 2^n · polynomial; relative error below 2e-7 where the result is normal, almost 0 below
  * -87. */
 static inline vec vec_exp(vec x)
 {
-    const float shift = 12582912.0f; /* 1.5·2^23: its sum has n in the low bits */
+    const float shift = 12582912.0f; /* 1.5·2^23: after adding it, n is in the low bits */
     const vec zero = {0}, lo = zero - 87.3f, hi = zero + 88.3f;
-    x = vec_choose(x > lo, x, lo); /* a NaN, too: below, it would not fit an integer */
+    x = vec_choose(x > lo, x, lo); /* also replaces NaN, which would not fit an integer below */
     x = vec_choose(x < hi, x, hi);
     vec n = x * 1.44269504f + shift;
     vec f = n - shift, r = x - f * 0.693145752f - f * 1.42860677e-6f; /* ln 2 in two parts */
@@ -226,8 +226,8 @@ static inline float lanes_dot(const float *a, const float *b, int64_t n)
     return sum;
 }
 
-/* q = 32 numbers in -127 .. 127 with x = d·q, rounded to nearest, ties to even; returns d. half are
- * the sums of their first and last 16. Within a byte also where x is not finite. */
+/* q = 32 integers in -127 .. 127 with x ≈ d·q, rounded to nearest, ties to even; returns d. half:
+ * the sums of the first and last 16. q fits a byte even if x is not finite. */
 #if defined(__AVX512F__)
 static inline float round_32(int8_t *q, int32_t half[2], const float *x)
 {
@@ -272,7 +272,8 @@ static inline float round_32(int8_t *q, int32_t half[2], const float *x)
 #else
 static inline float round_32(int8_t *q, int32_t half[2], const float *x)
 {
-    const float shift = 12582912.0f; /* 1.5·2^23 leaves the rounded number in the lowest byte */
+    /* 1.5·2^23: after adding it, the rounded number is in the lowest byte */
+    const float shift = 12582912.0f;
     float top = 0;
     for (int j = 0; j < 32; j++) {
         float m = fabsf(x[j]);
@@ -291,7 +292,7 @@ static inline float round_32(int8_t *q, int32_t half[2], const float *x)
 }
 #endif
 
-/* q = what x - d·from leaves in 256ths of d, rounded, in -127 .. 127: d and `from` are those of
+/* q = the residual x - d·from in units of d/256, rounded, in -127 .. 127: d and `from` are those of
  * round_32(). half as there. */
 #if defined(__AVX512F__)
 static inline void rest_32(int8_t *q, int32_t half[2], const float *x, float d, const int8_t *from)
@@ -326,7 +327,7 @@ static inline void rest_32(int8_t *q, int32_t half[2], const float *x, float d, 
 }
 #endif
 
-/* What stands beside the codes of 32 columns of row c. */
+/* Writes the values stored beside the codes of 32 columns of row c. */
 static inline void put_sums(char *block, int nc, int c, float d, const int32_t half[2])
 {
     float ds = d * (float)(half[0] + half[1]);

@@ -37,7 +37,7 @@ static float mean_of(const float *x, int64_t n)
     return mean / (float)n;
 }
 
-/* What is left when the mean is taken off has its variance as its mean square. */
+/* After subtracting the mean, the mean square is the variance. */
 static void layer_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
 {
     const float mean = mean_of(x, n);
@@ -59,7 +59,7 @@ static void cut_row(const struct job *j, float *y, const float *x, int64_t r, in
         y[i] = y[i] > edge ? y[i] - edge : 0;
 }
 
-/* Not longer than a thousandth: of zeros nothing long can be made. */
+/* The mean square of x is taken to be at least 1e-5: zeros cannot be scaled to another norm. */
 static void match_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
 {
     const float *like = cpu_at(j->w, r, 0);

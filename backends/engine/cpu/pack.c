@@ -1,4 +1,4 @@
-/* Lays rows of block weights out in panels, and finds single ones there again; pack.h says how. */
+/* Packs rows of block weights into panels, and unpacks single rows; pack.h defines the format. */
 #include "engine/cpu/pack.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@ size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols)
     return (size_t)(cpu_head_bytes(t) + units * cpu_code_bytes(t) + records * cpu_scale_bytes(t));
 }
 
-/* One row's words of four codes in a unit: g are its eight groups. */
+/* One row's words of four 2-bit codes in a unit: g are its eight groups. */
 static void put_two_bits(unsigned char *to, const uint32_t g[8])
 {
     for (int v = 0; v < 2; v++) {
@@ -32,7 +32,7 @@ static void put_nibbles(unsigned char *to, const uint32_t *g, int vectors)
     }
 }
 
-/* One more bit of every group, bit `bit` of its codes. */
+/* Adds one more bit of every group: bit `bit` of its codes. */
 static void put_bits(unsigned char *to, const uint32_t g[8], int bit)
 {
     uint32_t word = 0;
@@ -41,7 +41,7 @@ static void put_bits(unsigned char *to, const uint32_t g[8], int bit)
     memcpy(to, &word, 4);
 }
 
-/* Eight groups of four codes as words, so that a shift moves four codes at once. */
+/* The codes as words of four (one group each), so that one shift moves four codes. */
 static void put_codes(enum cpu_codes form, unsigned char *unit, int row, const uint8_t codes[32])
 {
     uint32_t g[8];
@@ -79,7 +79,8 @@ static void put_codes(enum cpu_codes form, unsigned char *unit, int row, const u
     }
 }
 
-/* One row's scales at s, those of the unit that is the i-th of its block, or of all its units. */
+/* Writes one row's scales at s: those of the unit that is the i-th of its block, or those of all
+ * units of the block. */
 static void put_scales(enum cpu_scales form, unsigned char *s, int row,
                        const struct qn_block_scales *b, int i)
 {
@@ -156,7 +157,7 @@ void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_b
     }
 }
 
-/* What the codes of one half of a unit are multiplied by, and what is added then. */
+/* The factor of the codes of one half of a unit, and the term that is added. */
 struct line {
     float s, m;
 };
@@ -175,8 +176,8 @@ static float float_of(uint32_t bits)
     return f;
 }
 
-/* Of unit j of a record whose scales are at s (where they are one unit's after another's, of the
- * unit itself), for columns 16·half .. + 15. */
+/* Of unit j of a record whose scales are at s (in formats with scales per unit: at the unit's own
+ * scales), for columns 16·half .. + 15. */
 static struct line line_of(enum qn_dtype t, const unsigned char *s, int row, int j, int half)
 {
     const float unit = cpu_layout(t)->unit, d = half_at(s + 2 * row);

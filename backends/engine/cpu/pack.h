@@ -1,36 +1,34 @@
-/* How the CPU lays weights and activations out for products.
+/* How the CPU stores weights and activations for products.
  *
- * Weights of plain types (F32, F16, BF16) stay as the file has them, and so in its mapped pages: a
- * row read along its columns comes as fast as any other layout. Block types: panels of 16 rows, the
- * last filled up with zeros, of records, one after another, of sixteen rows side by side: the
- * scales of a few units, filled up to whole lines of 64 bytes, then their codes. So a panel is read
- * front to back, in one stream: with all scales behind all codes, which makes two, this memory gave
- * a fifth less. The last record may have fewer units, but room for all scales. A panel of the types
- * people run takes what the file takes, within 6 in a hundred. Only the types of grids (IQ1 to IQ3)
- * and of five numbers to a byte (TQ1_0) are wider than their file: looking a grid up takes longer
- * than reading a few bits more.
+ * Weights of plain types (F32, F16, BF16) stay as the file has them, in its mapped pages: reading a
+ * row along its columns is as fast as any other order. Block types are packed into panels of 16
+ * rows, the last one padded with zeros. A panel is a sequence of records; a record has for sixteen
+ * rows side by side the scales of a few units, padded to whole lines of 64 bytes, then the codes. A
+ * panel is thus read front to back, in one stream: with all scales after all codes, which makes two
+ * streams, this memory's bandwidth was a fifth lower. The last record may have fewer units, but has
+ * space for all scales. A panel of the types in common use is at most 6 percent larger than in the
+ * file. Only the grid types (IQ1 to IQ3) and the type with five numbers in a byte (TQ1_0) are
+ * larger than that: looking up a grid takes longer than reading a few more bits.
  *
  * A unit is 32 columns, eight groups of four. A vector is 64 bytes, [16 rows][4 columns]:
- *   CODES_8  8 vectors, one a group
- *   CODES_6  for each half of the groups 2 vectors as CODES_4 and one whose bits 2g, 2g + 1 are the
- *            high bits of group g
+ *   CODES_8  8 vectors, one per group
+ *   CODES_6  for each half of the groups 2 vectors as CODES_4 and one whose bits 2g, 2g + 1 are
+ *            the high bits of group g
  *   CODES_5  as CODES_4, then one vector whose bit g is the fifth bit of group g
  *   CODES_4  4 vectors, group 2v in the low, group 2v + 1 in the high nibbles
  *   CODES_3  as CODES_2, then one vector whose bit g is the third bit of group g
  *   CODES_2  2 vectors, group 4v + i in bits 2i, 2i + 1
  *
- * Activations: groups of `nc` rows ("columns" of a product), nc one of 1, 2, 4, 8, the last filled
- * up with zeros. For plain weights [cols / 16][nc][16 columns] f32, the last run filled up with
- * zeros. For block weights one cpu_act block per 32
- * columns.
+ * Activations are in groups of `nc` rows ("columns" of a product), nc one of 1, 2, 4, 8, the last
+ * group padded with zeros. For plain weights a group is [cols / 16][nc][16 columns] f32, the last
+ * run padded with zeros; for block weights it is one cpu_act block per 32 columns.
  *
- * The wide form, for products of many rows, is a panel taken apart when it is its turn, after what
- * it has before its first record unit after unit: 8 vectors of signed bytes, [16 rows][4 columns],
- * which are what the codes stand for, then vectors of 16 numbers (cpu_wide_vectors()): f32 s of 32
- * columns or of 16 and 16; with minima f32 -m, or int32 m of 16 and 16 columns and f32 of their
- * factor's negative; int32 -128·(sum of what the codes stand for) of 32 columns or of 16 and 16.
- * Its activations are groups as above with CPU_WIDE_ROWS for nc, changed by the set's wide.ready.
- */
+ * The wide form, for products of many rows, is a panel unpacked just before it is used. It starts
+ * with the panel's header, if any, followed by the units: 8 vectors of signed bytes, [16 rows][4
+ * columns], which are the values of the codes, then vectors of 16 numbers (cpu_wide_vectors()): f32
+ * s of 32 columns or of 16 and 16; with minima f32 -m, or int32 m of 16 and 16 columns and f32 of
+ * their factor's negative; int32 -128·(sum of the values) of 32 columns or of 16 and 16. Its
+ * activations are groups as above with CPU_WIDE_ROWS for nc, modified by the set's wide.ready. */
 #ifndef QN_ENGINE_CPU_PACK_H
 #define QN_ENGINE_CPU_PACK_H
 
@@ -42,10 +40,12 @@
 
 enum { CPU_PANEL = 16, CPU_COLUMNS_MAX = 8, CPU_LAYOUT_PANELS = 1, CPU_PLAIN_RUN = 16 };
 
-/* Raised with every change of what cpu_pack_panel writes: panels are kept on disk. */
+/* To be incremented with every change of cpu_pack_panel's output, because panels are stored on
+ * disk. */
 enum { CPU_LAYOUTS = 1 };
 
-/* One block of 32 columns of nc activations: x = d·q. Offsets in bytes, nc of each. */
+/* One block of 32 columns of nc activations: x = d·q. Offsets in bytes; each item has nc entries.
+ */
 #define ACT_Q(nc) 0                /* int8 [nc][32] */
 #define ACT_D(nc) (32 * (nc))      /* float d */
 #define ACT_DS(nc) (36 * (nc))     /* float d·(sum of q) */
@@ -56,8 +56,8 @@ enum { CPU_LAYOUTS = 1 };
 
 enum { CPU_PLAIN_CLASSES = 32 };
 
-/* Columns of one class, and floats from one class to the next: a line more, or else they would fall
- * into the same few sets of the cache. */
+/* Columns of one class, and floats from one class to the next: one cache line more than needed, as
+ * otherwise the classes would map to the same few cache sets. */
 static inline int64_t cpu_plain_columns(int64_t cols)
 {
     return (cols + CPU_PLAIN_CLASSES - 1) / CPU_PLAIN_CLASSES;
@@ -72,32 +72,34 @@ enum { CPU_WIDE_ROWS = 16, CPU_WIDE_CODES = 512, CPU_WIDE_UNIT_MAX = CPU_WIDE_CO
 
 enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
 
-/* The scales of a record. Weight = unit·s·(code - offset), or with a minimum unit·(s·code - m). The
- * first four are one unit's after another's, the others of eight units together. */
+/* The scales of a record. Weight = unit·s·(code - offset), or with a minimum unit·(s·code - m). In
+ * the first four formats the scales of one unit follow those of another; in the others they belong
+ * to eight units together. */
 enum cpu_scales {
     SCALES_HALF,     /* 2 units: s f16[16] */
     SCALES_HALF_MIN, /* 1 unit: s f16[16], -m f16[16] */
     SCALES_E8M0,     /* 4 units: e u8[16], s = 2^(e - 128) */
-    SCALES_E4M3,     /* 2 units: 2 × u8[16], of 16 columns each: half of a float of 4 + 3 bits,
-                      * times a factor of the whole panel: f32[16] before its first record */
-    SCALES_WIDE,     /* 8 units: s f16[16] */
-    SCALES_K32,      /* 8 units: d f16[16], 8 × i8[16]: s = d·i8 of 32 columns */
-    SCALES_K16,      /* 8 units: d f16[16], 16 × i8[16], of 16 columns each */
-    SCALES_K32_MIN,  /* 8 units: d, dmin f16[16], 8 × {u8[16], u8[16]}: s = d·u8, m = dmin·u8 */
-    SCALES_K16_MIN   /* 8 units: d, dmin f16[16], 16 × u8[16]: s = d·low, m = dmin·high nibble */
+    /* 2 units: 2 × u8[16], of 16 columns each: half of a float of 4 + 3 bits, times a factor of the
+     * whole panel: f32[16] before the first record */
+    SCALES_E4M3,
+    SCALES_WIDE,    /* 8 units: s f16[16] */
+    SCALES_K32,     /* 8 units: d f16[16], 8 × i8[16]: s = d·i8 of 32 columns */
+    SCALES_K16,     /* 8 units: d f16[16], 16 × i8[16], of 16 columns each */
+    SCALES_K32_MIN, /* 8 units: d, dmin f16[16], 8 × {u8[16], u8[16]}: s = d·u8, m = dmin·u8 */
+    SCALES_K16_MIN  /* 8 units: d, dmin f16[16], 16 × u8[16]: s = d·low, m = dmin·high nibble */
 };
 
-/* How one block type is laid out. `offset` is a power of two, or 0 for types with a minimum; where
- * there are `levels`, a code stands for levels[code] + offset before it is multiplied. */
+/* How one block type is packed. `offset` is a power of two, or 0 for types with a minimum; with
+ * `levels`, a code is replaced by levels[code] + offset before the multiplication. */
 struct cpu_layout {
     uint8_t codes, scales;
     uint8_t offset;
-    uint8_t top; /* the largest number to multiply: code, or level + offset */
+    uint8_t top; /* the largest factor: code, or level + offset */
     const int8_t *levels;
     float unit;
 };
 
-/* Inline with a constant table, so that a kernel for one type has none of the other types' code. */
+/* Inline with a constant table, so that a kernel for one type contains no code for other types. */
 static inline const struct cpu_layout *cpu_layout(enum qn_dtype t)
 {
     static const struct cpu_layout table[QN_DTYPE_COUNT] = {
@@ -128,8 +130,8 @@ static inline const struct cpu_layout *cpu_layout(enum qn_dtype t)
     return &table[t];
 }
 
-/* Of a panel's records: units in one, bytes of its scales, from one unit's scales to the next's (0
- * where they belong to all), bytes of one unit's codes, which are 0 for plain types. */
+/* Of a panel's records: units in one; bytes of its scales; bytes from one unit's scales to the
+ * next's (0 if the scales belong to all units); bytes of one unit's codes, 0 for plain types. */
 static inline int cpu_record_units(enum qn_dtype t)
 {
     static const uint8_t units[] = {2, 1, 4, 2, 8, 8, 8, 8, 8};
@@ -160,7 +162,7 @@ static inline int cpu_code_bytes(enum qn_dtype t)
     return 64 * vectors[cpu_layout(t)->codes];
 }
 
-/* Vectors of 16 numbers in one unit of the wide form, and bytes of the unit. */
+/* Vectors of 16 numbers in one unit of the wide form, and bytes of such a unit. */
 static inline int cpu_wide_vectors(enum qn_dtype t)
 {
     static const uint8_t vectors[] = {2, 3, 2, 4, 2, 2, 4, 3, 7};
@@ -193,17 +195,18 @@ static inline int cpu_code_at(enum cpu_codes form, const uint8_t *unit, int g, i
     }
 }
 
-/* Of 16 rows of a plain type: as they lie in the file. */
+/* Bytes of 16 rows; of a plain type in the file's format. */
 size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols);
 
-/* Writes one panel of a block type from n (1 to 16) rows of the file's layout, row_bytes apart. */
+/* Packs one panel of a block type from n (1 to 16) rows in the file's format, row_bytes apart. */
 void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_bytes, int n,
                     int64_t cols);
 
 /* out [cols] = row number `row` (0 to 15) of a panel of a block type. */
 void cpu_unpack_row(enum qn_dtype t, float *out, const void *panel, int row, int64_t cols);
 
-/* Multiplies what a panel of a type with SCALES_E4M3, just written, stands for. */
+/* Multiplies the values of a panel that has just been packed, of a type with SCALES_E4M3, by
+ * factor. */
 void cpu_panel_set_factor(void *panel, float factor);
 
 #endif

@@ -1,5 +1,5 @@
-/* Weights made ready for products at load: block types laid out in panels, or taken as panels that
- * were laid out before; plain types brought into memory where they lie. */
+/* Prepares weights for products at load: block types are packed into panels, or mapped as panels
+ * that were packed earlier; plain types are only read into memory. */
 #include "engine/cpu/cpu.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 enum { BRING_IN_BYTES = 4 << 20 };
 
-/* Pages of a mapped file that are to be in memory. */
+/* Pages of a mapped file that are to be read into memory. */
 struct stretch {
     char *first;
     size_t bytes;
@@ -25,8 +25,7 @@ static void bring_in_item(void *arg, int64_t i, int worker)
         atomic_store(&s->err, errno);
 }
 
-/* Reads the pages now, while somebody waits for a load and sees it go on, and not when the first
- * answer is being computed. */
+/* Reads the pages during the load, which shows progress, and not during the first request. */
 static qn_err bring_in(struct qn_device *dev, const void *first, size_t bytes, struct qn_error *e)
 {
     const size_t before = (uintptr_t)first % (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -34,12 +33,13 @@ static qn_err bring_in(struct qn_device *dev, const void *first, size_t bytes, s
     qn_pool_run(cpu(dev)->pool, bring_in_item, &s,
                 (int64_t)((s.bytes + BRING_IN_BYTES - 1) / BRING_IN_BYTES));
     const int err = atomic_load(&s.err);
-    if (err == EFAULT || err == EHWPOISON) /* others: a system without it, which costs time */
+    /* other errors: the system lacks this call, which only costs time */
+    if (err == EFAULT || err == EHWPOISON)
         return qn_fail(e, QN_EIO, "a matrix cannot be read from its file: did it become shorter?");
     return QN_OK;
 }
 
-/* Bytes from the first element to behind the last. */
+/* Bytes from the first element to the end of the last. */
 static size_t span_bytes(const struct qn_tensor *t)
 {
     const int rows = t->ndim - 2;
@@ -53,7 +53,7 @@ static int64_t panels_of(const struct qn_tensor *t)
     return (t->shape[t->ndim - 2] + CPU_PANEL - 1) / CPU_PANEL;
 }
 
-/* Of all panels: none holds rows of two experts. */
+/* Of all panels: a panel never contains rows of two experts. */
 static size_t panels_bytes(const struct qn_tensor *t)
 {
     return (size_t)(panels_of(t) * (t->ndim == 3 ? t->shape[0] : 1)) *
@@ -65,7 +65,7 @@ struct packing {
     char *to;
 };
 
-/* Panel i, counted through all experts. */
+/* Packs panel i, counted over all experts. */
 static void pack_item(void *arg, int64_t i, int worker)
 {
     const struct packing *p = arg;
@@ -94,7 +94,8 @@ qn_err cpu_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_
     if (err)
         return err;
     (*out)->layout = CPU_LAYOUT_PANELS;
-    madvise((*out)->host, (*out)->bytes, MADV_HUGEPAGE); /* all of it will be used; advice only */
+    /* a hint, because all of it will be used */
+    madvise((*out)->host, (*out)->bytes, MADV_HUGEPAGE);
     struct packing p = {t, (*out)->host};
     qn_pool_run(cpu(dev)->pool, pack_item, &p, panels_of(t) * (t->ndim == 3 ? t->shape[0] : 1));
     *t = qn_tensor_make(t->dtype, t->ndim, t->shape, *out, 0);

@@ -1,12 +1,12 @@
-/* State-space and linear-attention layers: cuts a batch into pieces that share nothing (a
- * sequence's head, and a few columns of its state) and gives each to a thread. */
+/* State-space and linear-attention layers: divides a batch into independent pieces (a sequence's
+ * head, and a few columns of its state), one per work item. */
 #include "engine/cpu/cpu.h"
 
 #include <math.h>
 
-/* Channels of a convolution, and columns of a state, that one item takes. The columns of a head's
- * state lie in blocks of so many, each block row after row: rows a power of two apart would meet in
- * a few sets of the first cache, which cost half the speed. */
+/* Channels of a convolution, and columns of a state, of one item. The columns of a head's state are
+ * stored in blocks of this many, each block row after row: rows that are a power of two apart would
+ * map to a few sets of the L1 cache, which was half as fast. */
 enum { CONV_CHANNELS = 512, COLUMNS = 64 };
 
 struct job {
@@ -22,7 +22,7 @@ struct job {
         const struct qn_delta *delta;
         const struct qn_scan *scan;
     };
-    int64_t heads, blocks; /* items of a span are heads · blocks */
+    int64_t heads, blocks; /* a span has heads · blocks items */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -154,7 +154,7 @@ void cpu_mamba2_scan(struct qn_device *dev, struct qn_tensor *out, const struct 
     qn_pool_run(cpu(dev)->pool, scan_item, &j, n_spans * j.heads * j.blocks);
 }
 
-/* A number for each head of each row: too few to be worth threads. */
+/* One number per head and row: too few to use threads. */
 void cpu_time_steps(struct qn_device *dev, struct qn_tensor *decay, struct qn_tensor *dt,
                     const struct qn_tensor *raw, const struct qn_tensor *bias,
                     const struct qn_tensor *a)

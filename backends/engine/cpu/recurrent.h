@@ -1,16 +1,17 @@
-/* Recurrences of the state-space and linear-attention layers over the tokens of one sequence, in
- * vectors of the width the including file is compiled for. Each dot_<isa>.c includes this once.
+/* Recurrences of state-space and linear-attention layers over the tokens of one sequence, in
+ * vectors of the width that the including file is compiled for. Each dot_<isa>.c includes this
+ * once.
  *
- * A state is a matrix whose columns do not know of each other, so a few columns at a time stay in
- * the first cache while all tokens pass over them. One token follows another, as in the papers'
- * definitions: in single precision the chunked forms take as many products, and here a text gives
- * the same bits however it is cut into chunks. */
+ * The columns of a state matrix are independent, so a few columns at a time stay in the L1 cache
+ * while all tokens are processed. Tokens are processed one after another, as in the papers'
+ * definitions: in single precision the chunked algorithms need as many products, and this way the
+ * results are bit-identical for every division of a text into chunks. */
 #ifndef QN_ENGINE_CPU_RECURRENT_H
 #define QN_ENGINE_CPU_RECURRENT_H
 
 #include "engine/cpu/lanes.h"
 
-/* y[t] = bias + sum over j of w[j] · x[t + 1 - kernel + j], x before the first token from the
+/* y[t] = bias + sum over j of w[j] · x[t + 1 - kernel + j], with x before the first token from the
  * state; n > 0 tokens. */
 static void lanes_conv(const struct cpu_conv *a)
 {
@@ -52,13 +53,13 @@ static void lanes_conv(const struct cpu_conv *a)
 
 enum { DELTA_VECS = 4, SCAN_VECS = 2, SCAN_TOKENS = 4 };
 
-/* nv vectors of columns from `c` on. What a token writes into the state waits until the next one
- * reads it, so that each row is loaded and stored once a token. */
+/* Processes nv vectors of columns from `c` on. A token's update of the state is deferred until the
+ * next token reads it, so that each row is loaded and stored once per token. */
 static inline __attribute__((always_inline)) void
 delta_columns(const int nv, const struct cpu_delta *a, int64_t c)
 {
     vec u[DELTA_VECS] = {{0}};
-    float decay = 1; /* of the token before: nothing is waiting yet */
+    float decay = 1; /* of the previous token; initially nothing is deferred */
     const float *wrote = a->k;
     for (int t = 0; t < a->n; t++) {
         const float *k = a->k + t * a->k_row, *q = a->q + t * a->q_row;
@@ -97,8 +98,8 @@ static void lanes_delta(const struct cpu_delta *a)
         delta_columns(1, a, c);
 }
 
-/* nt tokens from t on, nv vectors of columns from c on; a row of the state stays in a register
- * while they pass. */
+/* Processes nt tokens from t on in nv vectors of columns from c on; a row of the state stays in a
+ * register for all of these tokens. */
 static inline __attribute__((always_inline)) void
 scan_columns(const int nv, const int nt, const struct cpu_scan *a, int t, int64_t c)
 {

@@ -1,10 +1,10 @@
-/* Rotary position embedding from a table of cosines and sines made once per batch. */
+/* Rotary position embedding from a table of cosines and sines computed once per batch. */
 #include "engine/cpu/cpu.h"
 
 #include <math.h>
 
-/* One row; pair i turns by p[axis[i]], or by p[0] without axes. In double: the angle may be 10^5
- * radians. */
+/* One row; pair i is rotated by p[axis[i]], or by p[0] without axes. In double, because the angle
+ * may be 10^5 radians. */
 static void fill_row(float *cos_row, float *sin_row, const int32_t *p, const float *f,
                      const int32_t *axis, int64_t half, float scale)
 {

@@ -1,4 +1,4 @@
-/* Which experts a row goes to: scores, the best groups, the best experts, their weights. */
+/* Chooses the experts of each row: scores, the best groups, the best experts, their weights. */
 #include "engine/cpu/cpu.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@ struct job {
     int64_t chunk; /* rows of one item */
 };
 
-/* The n best of value[0 .. count - 1], best first, lower index first among equals. A NaN is as bad
- * as minus infinity. n <= count. */
+/* The n best of value[0 .. count - 1], best first, ties by lower index. A NaN ranks like minus
+ * infinity. n <= count. */
 static void best(int32_t *out, int n, const float *value, int count)
 {
     float have[QN_EXPERTS_USED_MAX];
@@ -31,7 +31,7 @@ static void best(int32_t *out, int n, const float *value, int count)
     }
 }
 
-/* Marks the experts of all but the best groups as the last to be chosen. */
+/* Gives the experts outside the best groups the lowest rank. */
 static void keep_best_groups(float *value, int experts, int groups, int used)
 {
     float sum[QN_EXPERTS_MAX];
@@ -42,7 +42,8 @@ static void keep_best_groups(float *value, int experts, int groups, int used)
         best(top, each > 1 ? 2 : 1, value + g * each, each);
         sum[g] = value[g * each + top[0]] + (each > 1 ? value[g * each + top[1]] : 0);
     }
-    for (int i = 0; i < used; i++) { /* one by one: groups may be more than best() holds */
+    /* one by one: there may be more groups than best() supports */
+    for (int i = 0; i < used; i++) {
         best(top, 1, sum, groups);
         keep[top[0]] = true;
         sum[top[0]] = -INFINITY;
@@ -52,12 +53,13 @@ static void keep_best_groups(float *value, int experts, int groups, int used)
             value[e] = -INFINITY;
 }
 
-/* The weights of ids [used] by QN_ROUTE_SPARSEMIXER. How near another logit comes is measured by
- * the larger of it and the chosen one. open [experts] is room for what was not chosen before. */
+/* The weights of ids [used] by QN_ROUTE_SPARSEMIXER. The difference between another logit and the
+ * chosen one is relative to the larger of the chosen logit and the other's magnitude. open
+ * [experts] is scratch for the experts not chosen before. */
 static void sparsemix(float *weights, const int32_t *ids, int used, const float *logit, int experts,
                       float *open)
 {
-    const float near = 0.02f; /* twice the noise that training put on the logits */
+    const float near = 0.02f; /* twice the noise that training added to the logits */
     memcpy(open, logit, (size_t)experts * sizeof *open);
     for (int i = 0; i < used; i++) {
         const float top = logit[ids[i]];
