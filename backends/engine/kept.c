@@ -1,4 +1,4 @@
-/* See kept.h. */
+/* See kept.h. Reads, writes and removes the cache files of packed weights. */
 #include "engine/kept_private.h"
 
 #include "base/clock.h"

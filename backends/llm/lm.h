@@ -10,7 +10,7 @@
 struct qn_lm {
     struct qn_weights *weights;     /* owned; NULL if not loaded */
     struct qn_net *net;             /* owned; NULL if not loaded */
-    const struct qn_tokenizer *tok; /* lent */
+    const struct qn_tokenizer *tok; /* borrowed */
     /* [vocabulary] true for control tokens that are marks (qn_syntax_marks); borrowed; NULL: none
      */
     const bool *marks;

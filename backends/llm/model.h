@@ -50,7 +50,7 @@ struct qn_batch_model {
     void (*pages)(void *ctx, int64_t *free, int64_t *total);
 
     void (*forward)(void *ctx, struct qn_chunk *chunks, size_t n);
-    const char *(*token_bytes)(void *ctx, int32_t id, size_t *len); /* lent */
+    const char *(*token_bytes)(void *ctx, int32_t id, size_t *len); /* borrowed */
     /* true for tokens that add nothing to the text */
     bool (*token_is_control)(void *ctx, int32_t id);
     bool (*token_is_end)(void *ctx, int32_t id);

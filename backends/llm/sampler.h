@@ -25,7 +25,7 @@ struct qn_sampler_params {
     int64_t repeat_last_n; /* number of preceding tokens that the penalties consider; -1: all */
     double presence_penalty;
     double frequency_penalty;
-    struct qn_biases bias; /* lent */
+    struct qn_biases bias; /* borrowed */
     uint64_t seed;
 };
 

@@ -1,7 +1,7 @@
-/* IQ1_S: 256 weights in eight groups of 32: half d, 32 bytes of low bits of the indices of points
- * of eight ternary numbers, then a 16-bit word per group: four times the three high bits of an
- * index, a 3-bit scale, and in the top bit the sign of the added 1/8: x = d·(2·scale + 1)·(ternary
- * ± 1/8).
+/* IQ1_S: 256 weights in eight groups of 32: half float d, 32 bytes of low bits of the indices of
+ * points of eight ternary numbers, then a 16-bit word per group: four times the three high bits of
+ * an index, a 3-bit scale, and in the top bit the sign of the added 1/8: x = d·(2·scale +
+ * 1)·(ternary ± 1/8).
  *
  * With codes 0, 1, 2 that is d/8·(8·(2·scale + 1)·code - (8 ∓ 1)·(2·scale + 1)): a scale and a
  * minimum, which is the form used for packing. */

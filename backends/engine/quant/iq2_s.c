@@ -1,6 +1,6 @@
-/* IQ2_S: 256 weights: half d, 32 bytes of low bits of the indices of points of eight magnitudes, 32
- * bytes of signs, eight bytes of the indices' two high bits (four to a byte), eight bytes of 4-bit
- * scales, one per 16 weights, low nibble first: x = ±d·(2·scale + 1)/8·magnitude. */
+/* IQ2_S: 256 weights: half float d, 32 bytes of low bits of the indices of points of eight
+ * magnitudes, 32 bytes of signs, eight bytes of the indices' two high bits (four to a byte), eight
+ * bytes of 4-bit scales, one per 16 weights, low nibble first: x = ±d·(2·scale + 1)/8·magnitude. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

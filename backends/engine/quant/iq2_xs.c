@@ -1,6 +1,6 @@
-/* IQ2_XS: 256 weights: half d, 32 words of 16 bits (the index of a point of eight magnitudes in the
- * low nine, seven bits of signs on top), then eight bytes of 4-bit scales, one per 16 weights, low
- * nibble first: x = ±d·(2·scale + 1)/8·magnitude. */
+/* IQ2_XS: 256 weights: half float d, 32 words of 16 bits (the index of a point of eight magnitudes
+ * in the low nine, seven bits of signs above), then eight bytes of 4-bit scales, one per 16
+ * weights, low nibble first: x = ±d·(2·scale + 1)/8·magnitude. */
 #include "engine/quant/quant.h"
 
 enum { BYTES = 74, WORDS = 2, SCALES = 66 };

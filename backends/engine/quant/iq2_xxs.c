@@ -1,6 +1,6 @@
-/* IQ2_XXS: 256 weights in eight groups of 32: half d, then 8 bytes a group: four indices of points
- * of eight magnitudes, and a 32-bit word with four times seven bits of signs and, on top, a 4-bit
- * scale: x = ±d·(2·scale + 1)/8·magnitude. */
+/* IQ2_XXS: 256 weights in eight groups of 32: half float d, then 8 bytes per group: four indices of
+ * points of eight magnitudes, and a 32-bit word with four times seven bits of signs and, in the top
+ * bits, a 4-bit scale: x = ±d·(2·scale + 1)/8·magnitude. */
 #include "engine/quant/quant.h"
 
 enum { BYTES = 66, GROUPS = 2 };

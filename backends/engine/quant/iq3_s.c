@@ -1,6 +1,6 @@
-/* IQ3_S: 256 weights: half d, 64 bytes of low bits of the indices of points of four magnitudes,
- * eight bytes of their high bits (eight to a byte), 32 bytes of signs, four bytes of 4-bit scales,
- * one per 32 weights, low nibble first: x = ±d·(2·scale + 1)·magnitude. */
+/* IQ3_S: 256 weights: half float d, 64 bytes of low bits of the indices of points of four
+ * magnitudes, eight bytes of their high bits (eight to a byte), 32 bytes of signs, four bytes of
+ * 4-bit scales, one per 32 weights, low nibble first: x = ±d·(2·scale + 1)·magnitude. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

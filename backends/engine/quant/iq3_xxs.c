@@ -1,6 +1,6 @@
-/* IQ3_XXS: 256 weights in eight groups of 32: half d, 64 bytes of indices of points of four
- * magnitudes, then a 32-bit word a group with four times seven bits of signs (of eight weights
- * each) and, on top, a 4-bit scale: x = ±d·(2·scale + 1)/4·magnitude. */
+/* IQ3_XXS: 256 weights in eight groups of 32: half float d, 64 bytes of indices of points of four
+ * magnitudes, then a 32-bit word per group with four times seven bits of signs (of eight weights
+ * each) and, in the top bits, a 4-bit scale: x = ±d·(2·scale + 1)/4·magnitude. */
 #include "engine/quant/quant.h"
 
 enum { BYTES = 98, INDICES = 2, WORDS = 66 };

@@ -1,5 +1,5 @@
-/* IQ4_NL: 32 weights, one half scale d, then 16 bytes; byte j holds weight j in its low and weight
- * j + 16 in its high four bits: x = d·level[code], levels dense around zero. */
+/* IQ4_NL: 32 weights, one half-float scale d, then 16 bytes; byte j holds weight j in its low and
+ * weight j + 16 in its high four bits: x = d·level[code], levels dense around zero. */
 #include "engine/quant/quant.h"
 
 enum { BLOCK = 32, BYTES = 18 };

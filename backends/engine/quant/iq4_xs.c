@@ -1,7 +1,7 @@
-/* IQ4_XS: 256 weights in eight groups of 32: half d, two bytes of high and four of low bits of the
- * groups' 6-bit scales, then 16 bytes a group as IQ4_NL's: x = d·(scale - 32)·level[code]. Scale g
- * has its low four bits in byte g / 2 of the four, low nibble for even g, and its high two bits at
- * bit 2g of the sixteen. */
+/* IQ4_XS: 256 weights in eight groups of 32: half float d, two bytes of high and four of low bits
+ * of the groups' 6-bit scales, then 16 bytes per group as IQ4_NL's: x = d·(scale - 32)·level[code].
+ * Scale g has its low four bits in byte g / 2 of the four, low nibble for even g, and its high two
+ * bits at bit 2g of the sixteen. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Q2_K: 256 weights: sixteen bytes (one per 16 weights) with a scale in the low and a minimum in
- * the high four bits, 64 bytes of codes, halves d and dmin: x = d·scale·code - dmin·min. Each half
- * of 128 weights has 32 bytes of codes: run r of its four runs of 32 is bits 2r, 2r + 1. */
+ * the high four bits, 64 bytes of codes, half floats d and dmin: x = d·scale·code - dmin·min. Each
+ * half of 128 weights has 32 bytes of codes: run r of its four runs of 32 is bits 2r, 2r + 1. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

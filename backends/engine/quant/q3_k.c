@@ -1,6 +1,6 @@
 /* Q3_K: 256 weights: 32 bytes whose bit g is the third bit of run g of 32 weights, 64 bytes of low
- * two bits (as Q2_K's), twelve bytes of sixteen 6-bit scales (one per 16 weights), half d:
- * x = d·(scale - 32)·(code - 4). Scale s has its low four bits in byte s % 8 of the twelve, low
+ * two bits (as Q2_K's), twelve bytes of sixteen 6-bit scales (one per 16 weights), half float d: x
+ * = d·(scale - 32)·(code - 4). Scale s has its low four bits in byte s % 8 of the twelve, low
  * nibble for s < 8, and its high two bits in byte 8 + s % 4, at bit 2·(s / 4). */
 #include "engine/quant/quant.h"
 

@@ -1,5 +1,5 @@
-/* Q4_0: 32 weights, one half scale d, then 16 bytes; byte j holds weight j in its low and weight
- * j + 16 in its high four bits: x = d·(code - 8). */
+/* Q4_0: 32 weights, one half-float scale d, then 16 bytes; byte j holds weight j in its low and
+ * weight j + 16 in its high four bits: x = d·(code - 8). */
 #include "engine/quant/quant.h"
 
 enum { BLOCK = 32, BYTES = 18 };

@@ -1,4 +1,4 @@
-/* Q4_1: 32 weights, halves d and m, then 16 bytes; byte j holds weight j in its low and weight
+/* Q4_1: 32 weights, half floats d and m, then 16 bytes; byte j holds weight j in its low and weight
  * j + 16 in its high four bits: x = d·code + m. */
 #include "engine/quant/quant.h"
 

@@ -1,6 +1,6 @@
-/* Q4_K: 256 weights: halves d and dmin, twelve bytes of scales and minima (k_scales.c), 128 bytes
- * of codes. Bytes 32g .. 32g + 31 hold group 2g in their low and group 2g + 1 in their high four
- * bits: x = d·scale·code - dmin·min. */
+/* Q4_K: 256 weights: half floats d and dmin, twelve bytes of scales and minima (k_scales.c), 128
+ * bytes of codes. Bytes 32g .. 32g + 31 hold group 2g in their low and group 2g + 1 in their high
+ * four bits: x = d·scale·code - dmin·min. */
 #include "engine/quant/quant.h"
 
 enum { BLOCK = 256, BYTES = 144, SCALES = 4, CODES = 16 };

@@ -1,6 +1,6 @@
-/* Q5_0: as Q4_0 with a fifth bit: 32 weights, one half scale d, four bytes whose bit j is the fifth
- * bit of weight j, 16 bytes; byte j holds weight j in its low and weight j + 16 in its high four
- * bits: x = d·(code - 16). */
+/* Q5_0: as Q4_0 with a fifth bit: 32 weights, one half-float scale d, four bytes whose bit j is the
+ * fifth bit of weight j, 16 bytes; byte j holds weight j in its low and weight j + 16 in its high
+ * four bits: x = d·(code - 16). */
 #include "engine/quant/quant.h"
 
 enum { BLOCK = 32, BYTES = 22, HIGH = 2, CODES = 6 };

@@ -1,6 +1,6 @@
-/* Q5_1: as Q4_1 with a fifth bit: 32 weights, halves d and m, four bytes whose bit j is the fifth
- * bit of weight j, 16 bytes; byte j holds weight j in its low and weight j + 16 in its high four
- * bits: x = d·code + m. */
+/* Q5_1: as Q4_1 with a fifth bit: 32 weights, half floats d and m, four bytes whose bit j is the
+ * fifth bit of weight j, 16 bytes; byte j holds weight j in its low and weight j + 16 in its high
+ * four bits: x = d·code + m. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Q5_K: as Q4_K, with a fifth bit: 256 weights: halves d and dmin, twelve bytes of scales and
+/* Q5_K: as Q4_K, with a fifth bit: 256 weights: half floats d and dmin, twelve bytes of scales and
  * minima (k_scales.c), 32 bytes whose bit g is the fifth bit of group g, 128 bytes of low four
  * bits: x = d·scale·code - dmin·min. */
 #include "engine/quant/quant.h"

@@ -1,7 +1,7 @@
 /* Q6_K: 256 weights: 128 bytes of low four bits, 64 bytes of high two bits, sixteen signed scales
- * (one per 16 weights), half d: x = d·scale·(code - 32). Each half of 128 weights is four runs of
- * 32: run r has its low bits in bytes 32·(r & 1) .. of its 64, low nibble for runs 0 and 1, high
- * for 2 and 3, and its high bits at bit 2r of its 32 bytes. */
+ * (one per 16 weights), half float d: x = d·scale·(code - 32). Each half of 128 weights is four
+ * runs of 32: run r has its low bits in bytes 32·(r & 1) .. of its 64, low nibble for runs 0 and 1,
+ * high for 2 and 3, and its high bits at bit 2r of its 32 bytes. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Q8_0: 32 weights, one half scale d, then 32 signed bytes: x = d·q. */
+/* Q8_0: 32 weights, one half-float scale d, then 32 signed bytes: x = d·q. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
-/* TQ1_0, ternary: 256 weights: 48 bytes of five codes 0, 1, 2 each, 4 bytes of four, then half d:
- * x = d·(code - 1). The first 32 bytes hold weights 0 .. 159, byte k those at k + 32n; the next 16
- * hold 160 .. 239, byte k those at 160 + k + 16n; the last four hold 240 .. 255, at 240 + k + 4n.
- * A byte is the fraction 0.c0 c1 c2 c3 c4 in base three, in units of 1/256, rounded up: code n is
- * the whole part of (byte·3^n mod 256)·3 / 256. */
+/* TQ1_0, ternary: 256 weights: 48 bytes of five codes 0, 1, 2 each, 4 bytes of four, then half
+ * float d: x = d·(code - 1). The first 32 bytes hold weights 0 .. 159, byte k those at k + 32n; the
+ * next 16 hold 160 .. 239, byte k those at 160 + k + 16n; the last four hold 240 .. 255, at 240 + k
+ * + 4n. A byte is the fraction 0.c0 c1 c2 c3 c4 in base three, in units of 1/256, rounded up: code
+ * n is the whole part of (byte·3^n mod 256)·3 / 256. */
 #include "engine/quant/quant.h"
 
 enum { BLOCK = 256, BYTES = 54, FACTOR = 52 };

@@ -1,5 +1,5 @@
-/* TQ2_0, ternary: 256 weights: 64 bytes of codes 0, 1, 2, then half d: x = d·(code - 1). Each half
- * of 128 weights has 32 bytes: run r of its four runs of 32 is bits 2r, 2r + 1. */
+/* TQ2_0, ternary: 256 weights: 64 bytes of codes 0, 1, 2, then half float d: x = d·(code - 1). Each
+ * half of 128 weights has 32 bytes: run r of its four runs of 32 is bits 2r, 2r + 1. */
 #include "engine/quant/quant.h"
 
 #include <math.h>

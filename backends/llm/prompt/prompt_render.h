@@ -13,7 +13,7 @@
 enum qn_arguments { QN_AS_OBJECTS, QN_AS_TEXT };
 
 struct qn_renderer {
-    const struct qn_tokenizer *tok; /* lent */
+    const struct qn_tokenizer *tok; /* borrowed */
     struct qn_template *chat;
     enum qn_arguments arguments;
     struct qn_manner manner;

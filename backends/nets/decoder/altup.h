@@ -12,7 +12,8 @@ struct qn_altup {
     int32_t streams, active; /* streams 0: the network has only one */
     /* [dim, dim]: initialises a stream from the active one */
     struct qn_tensor widen[QN_ALTUP_STREAMS_MAX - 1];
-    struct qn_tensor merge[QN_ALTUP_STREAMS_MAX - 1]; /* and back */
+    /* [dim, dim]: merges a stream back */
+    struct qn_tensor merge[QN_ALTUP_STREAMS_MAX - 1];
 };
 
 /* Weights of a layer. */
