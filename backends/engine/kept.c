@@ -189,8 +189,7 @@ static struct other *list_others(const struct qn_kept_weights *k, DIR *dir, size
 static qn_err make_room(struct qn_kept_weights *k, int64_t bytes, struct qn_error *e)
 {
     if (bytes > k->limit)
-        return qn_fail(e, QN_ELIMIT,
-                       "%" PRId64 " MiB are more than the %" PRId64 " that may be kept",
+        return qn_fail(e, QN_ELIMIT, "%" PRId64 " MiB exceed the cache's limit of %" PRId64 " MiB",
                        bytes >> 20, k->limit >> 20);
     DIR *dir = opendir(k->folder);
     if (!dir)
@@ -205,11 +204,12 @@ static qn_err make_room(struct qn_kept_weights *k, int64_t bytes, struct qn_erro
         if (unlinkat(dirfd(dir), v[i].name, 0) != 0)
             continue;
         all -= v[i].bytes;
-        qn_info("engine", "laid_out=\"%s/%s\" removed: used longest ago", k->folder, v[i].name);
+        qn_info("engine", "laid_out=\"%s/%s\" removed: least recently used", k->folder, v[i].name);
     }
     free(v);
     closedir(dir);
-    return all <= k->limit ? QN_OK : qn_fail(e, QN_ELIMIT, "%s cannot be emptied", k->folder);
+    return all <= k->limit ? QN_OK
+                           : qn_fail(e, QN_ELIMIT, "files of %s cannot be removed", k->folder);
 }
 
 static qn_err check_disk(const struct qn_kept_weights *k, int64_t bytes, struct qn_error *e)
@@ -219,7 +219,7 @@ static qn_err check_disk(const struct qn_kept_weights *k, int64_t bytes, struct 
         return qn_fail_errno(e, "%s", k->folder);
     const double block = (double)fs.f_frsize, left = (double)fs.f_bavail * block - (double)bytes;
     if (left < (double)disk_free_least || left < (double)fs.f_blocks * block / DISK_SHARE)
-        return qn_fail(e, QN_ELIMIT, "the disk has too little room");
+        return qn_fail(e, QN_ELIMIT, "too little free disk space");
     return QN_OK;
 }
 
@@ -258,7 +258,7 @@ static qn_err put_matrix(struct qn_kept_weights *k, int fd, uint32_t i, struct q
     qn_err err = put(k, fd, k->data[i], (size_t)m->bytes, m->at, &crc, e);
     if (!err && k->state[i] == QN_KEPT_FOUND && crc != m->crc) {
         qn_kept_blame(k, i);
-        return qn_fail(e, QN_EFORMAT, "what was kept of it is damaged");
+        return qn_fail(e, QN_EFORMAT, "a matrix from the old file is damaged");
     }
     m->crc = crc;
     return err;

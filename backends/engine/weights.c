@@ -347,7 +347,7 @@ static bool take_kept(struct qn_weights *w, struct qn_device *dev, struct qn_ten
         return false;
     drop_pages(w, t->mem);
     if (qn_weight_adopt(dev, t, data, (size_t)which.bytes, &mem, &e) != QN_OK) {
-        qn_warn("engine", "a kept matrix is not used: %s", e.message);
+        qn_warn("engine", "a matrix of the weight cache is not used: %s", e.message);
         return false;
     }
     qn_kept_add(w->kept, &which, data, true);
@@ -403,7 +403,7 @@ static qn_err mend(struct qn_weights *w, uint32_t i, const struct qn_laidout_mat
     if (mem && mem->bytes == m->bytes)
         err = qn_kept_mend(w->kept, i, mem->host, e);
     else
-        err = qn_fail(e, QN_EINTERNAL, "it is laid out otherwise now");
+        err = qn_fail(e, QN_EINTERNAL, "its packed size has changed");
     if (mem)
         qn_mem_free(mem);
     drop_pages(w, w->part[m->part].file);
@@ -419,15 +419,14 @@ bool qn_weights_mend(struct qn_weights *w, bool now)
     for (uint32_t i = 0; (m = qn_kept_next_bad(w->kept, &i)) != NULL; i++) {
         struct qn_error e = {0};
         if (mend(w, i, m, &e) != QN_OK) {
-            qn_error_log("engine",
-                         "damaged weights cannot be laid out anew: %s; load the model again",
+            qn_error_log("engine", "damaged weights cannot be repaired: %s; load the model again",
                          e.message);
             qn_kept_give_up(w->kept);
             return false;
         }
         mended++;
     }
-    qn_info("engine", "matrices=%d laid out anew", mended);
+    qn_info("engine", "matrices=%d repaired", mended);
     qn_kept_write(w->kept);
     return mended > 0;
 }

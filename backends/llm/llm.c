@@ -113,7 +113,7 @@ static qn_err about_file(const char *path, struct qn_error *e)
     bool named = strstr(why.message, path) != NULL;
     const char *advice = why.code == QN_EUNSUPPORTED
                              ? "; choose another file of the model"
-                             : "; the file is damaged or incomplete: get it again";
+                             : "; the file is damaged or incomplete: download it again";
     if (why.param[0] || n > QN_ERROR_MESSAGE_MAX / 2 || named ||
         (why.code != QN_EFORMAT && why.code != QN_ENOTFOUND && why.code != QN_EUNSUPPORTED))
         return why.code;
@@ -157,7 +157,7 @@ static qn_err check_vocabulary(const struct llm *m, const struct qn_tokenizer *o
     }
     return same ? QN_OK
                 : qn_fail_param(e, QN_EINVAL, "draft_model",
-                                "the draft model has another vocabulary than the model itself: "
+                                "the draft model's vocabulary differs from the model's: "
                                 "choose a smaller model of the same family");
 }
 
@@ -194,8 +194,8 @@ static qn_err load_draft(struct llm *m, const struct qn_llm_options *o, int64_t 
         return about_draft(o->draft_model, e);
     if (qn_net_info(m->small.net)->state_bytes || qn_net_info(m->main.net)->state_bytes)
         return qn_fail_param(e, QN_EUNSUPPORTED, "draft_model",
-                             "models with a recurrent state cannot take tokens back, so they "
-                             "neither guess nor are guessed for: load without draft_model");
+                             "models with a recurrent state cannot discard rejected tokens, so "
+                             "speculation is not possible: load without draft_model");
     m->small.tok = m->tok;
     struct qn_batch_model model = qn_lm_model(&m->small, QN_DRAFT_READ + QN_DRAFT_SEQS);
     return qn_draft_new(&model, qn_tokenizer_size(m->tok), m->context, &m->draft, e);

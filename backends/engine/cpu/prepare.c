@@ -35,7 +35,7 @@ static qn_err bring_in(struct qn_device *dev, const void *first, size_t bytes, s
     const int err = atomic_load(&s.err);
     /* other errors: the system lacks this call, which only costs time */
     if (err == EFAULT || err == EHWPOISON)
-        return qn_fail(e, QN_EIO, "a matrix cannot be read from its file: did it become shorter?");
+        return qn_fail(e, QN_EIO, "a matrix cannot be read from its file: was the file truncated?");
     return QN_OK;
 }
 
@@ -106,7 +106,7 @@ qn_err cpu_weight_adopt(struct qn_device *dev, struct qn_tensor *t, const void *
                         struct qn_mem **out, struct qn_error *e)
 {
     if (qn_dtype(t->dtype)->block == 1 || panels_bytes(t) != bytes || (uintptr_t)host % CPU_ALIGN)
-        return qn_fail(e, QN_EFORMAT, "laid out for something else");
+        return qn_fail(e, QN_EFORMAT, "packed for another type or shape");
     qn_err err = bring_in(dev, host, bytes, e);
     if (err)
         return err;

@@ -27,7 +27,7 @@ qn_err qn_batch_new(const struct qn_batch_model *model, const struct qn_batch_co
     qn_sampler_work_init(&b->work, model->vocab, (size_t)config->context + 1);
     if (!b->logits || !b->plain) {
         qn_batch_free(b);
-        return qn_fail(e, QN_ENOMEM, "no memory for the logits of %d answers", config->seqs);
+        return qn_fail(e, QN_ENOMEM, "no memory for the logits of %d sequences", config->seqs);
     }
     *out = b;
     return QN_OK;

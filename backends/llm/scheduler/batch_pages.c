@@ -126,7 +126,8 @@ bool qn_answer_shift(struct qn_batch *b, struct answer *a)
         err = b->m.seq_shift(a->seq, keep, n, &e);
     while (err == QN_EBUSY && give_up_idle(b, 1, a));
     if (err) {
-        qn_warn("llm", "context shift: %s; the answer ends at the context's end", e.message);
+        qn_warn("llm", "context shift failed: %s; the reply ends when the context is full",
+                e.message);
         return false;
     }
     memmove(a->tokens + keep, a->tokens + keep + n,
@@ -150,7 +151,7 @@ bool qn_batch_mend(struct qn_batch *b, bool now)
         ;
     for (size_t i = 0; i < b->plan.n; i++)
         b->plan.pieces[i].answer = NULL; /* the results of this step are discarded, too */
-    qn_warn("llm", "what was computed with damaged weights is computed anew");
+    qn_warn("llm", "results of damaged weights are discarded and computed again");
     return true;
 }
 

@@ -226,13 +226,14 @@ static qn_err get_leaf(struct stream *s, struct qn_prefix *p, const struct qn_ba
     struct qn_prefix_space in = {0};
     struct qn_seq *seq, *src;
     if (n < 0 || n > context || from < 0 || from >= n || from % m->page)
-        return qn_fail(e, QN_EFORMAT, "a sequence of %d tokens, %d of them before", (int)n,
+        return qn_fail(e, QN_EFORMAT,
+                       "a sequence of %d tokens cannot share %d tokens with an earlier one", (int)n,
                        (int)from);
     if (!get(s, &in.owner, sizeof in.owner) || !get(s, tokens, (size_t)n * sizeof *tokens) ||
         !ids_valid(tokens, n, m->vocab))
         return qn_fail(e, QN_EFORMAT, "the tokens of a sequence are damaged");
     if (from > 0 && qn_prefix_find(p, &in, tokens, from, &src) < from)
-        return qn_fail(e, QN_EFORMAT, "what a sequence continues is missing");
+        return qn_fail(e, QN_EFORMAT, "the prefix that a sequence continues is missing");
     qn_err err = m->seq_new(m->ctx, context, &seq, e);
     if (err)
         return err;
@@ -254,7 +255,7 @@ static qn_err get_all(struct stream *s, struct qn_prefix *p, const struct qn_bat
 {
     struct header h;
     if (!get(s, &h, sizeof h) || !crc_holds(s) || memcmp(h.magic, magic, sizeof magic) != 0)
-        return qn_fail(e, QN_EFORMAT, "it is no file of prefixes, or its beginning is damaged");
+        return qn_fail(e, QN_EFORMAT, "it is not a prefix cache file, or its header is damaged");
     if (h.version != VERSION || h.page != (uint32_t)m->page || h.key != key)
         return qn_fail(e, QN_EFORMAT, "it was written for another model, cache type or version");
     int32_t *tokens = qn_xmalloc((size_t)context * sizeof *tokens);
@@ -263,7 +264,7 @@ static qn_err get_all(struct stream *s, struct qn_prefix *p, const struct qn_bat
         int32_t head[2];
         s->crc = 0;
         if (!get(s, head, sizeof head))
-            err = qn_fail(e, QN_EFORMAT, "it is cut off");
+            err = qn_fail(e, QN_EFORMAT, "it is truncated");
         else if (head[0] == 0)
             break;
         else
@@ -292,7 +293,7 @@ qn_err qn_prefix_restore(struct qn_prefix *p, const struct qn_batch_model *m, in
         return qn_fail_errno(e, "open %s", path);
     }
     qn_err err = fstat(fd, &st) || !S_ISREG(st.st_mode)
-                     ? qn_fail(e, QN_EFORMAT, "it is no plain file")
+                     ? qn_fail(e, QN_EFORMAT, "it is not a regular file")
                      : get_all(&s, p, m, context, key, tokens, e);
     fclose(s.f);
     return err;

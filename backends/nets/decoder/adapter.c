@@ -69,9 +69,10 @@ static qn_err read_metadata(const struct qn_net *net, struct qn_weights *w, floa
     if (!isfinite(*alpha))
         return qn_fail(e, QN_EFORMAT, "metadata adapter.lora.alpha is %g", (double)*alpha);
     if (qn_gguf_has(qn_weights_gguf(w), "adapter.alora.invocation_tokens"))
-        return qn_fail(e, QN_EUNSUPPORTED,
-                       "it sets in at certain tokens only (adapter.alora.invocation_tokens), which "
-                       "this version cannot do");
+        return qn_fail(
+            e, QN_EUNSUPPORTED,
+            "it is activated by certain tokens only (adapter.alora.invocation_tokens), which "
+            "this version cannot do");
     return QN_OK;
 }
 
@@ -148,8 +149,8 @@ static qn_err take_matrix(struct reading *r)
     const struct qn_site *last = last_in(sites, r->name);
     if (!last)
         return qn_fail(r->e, QN_EUNSUPPORTED,
-                       "tensor %s.lora_a has no place: this model has no matrix %s that an adapter "
-                       "can change",
+                       "tensor %s.lora_a cannot be applied: this model has no matrix %s that an "
+                       "adapter can change",
                        r->name, r->name);
     const struct qn_tensor *w = last->w;
     if (!w)

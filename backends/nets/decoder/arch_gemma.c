@@ -100,7 +100,7 @@ static qn_err share_caches(struct qn_loader *l, struct qn_net *net, int32_t shar
             return qn_fail(
                 l->e, QN_EFORMAT,
                 "layer %d has no keys and values of its own, and no layer before the last "
-                "%d has any like those it needs",
+                "%d has any of the same shape",
                 i, shared);
         a->cache_of = from;
     }

@@ -129,9 +129,9 @@ static qn_err cut(struct qn_loader *l, struct qn_net *net, const struct qn_net_p
     if (p->first == 0 && p->end == layers)
         return QN_OK;
     if (net->altup.streams || net->inputs.width)
-        return cannot_cut(l, net, "its layers read more than what the layer before gives");
+        return cannot_cut(l, net, "its layers have inputs besides the previous layer's output");
     if (p->first < net->deepstack && (p->first > 0 || p->end < net->deepstack))
-        return cannot_cut(l, net, "a picture goes into more of its layers");
+        return cannot_cut(l, net, "pictures are inputs of several of its first layers");
     for (int32_t i = p->first; i < p->end; i++)
         if (net->layer[i].mixer == &qn_block_attention &&
             net->layer[i].attention.cache_of < p->first)

@@ -603,7 +603,7 @@ qn_err qn_loader_finish(struct qn_loader *l, qn_net_progress progress, void *ctx
         if (err == QN_OK)
             err = qn_weights_prepare(l->w, l->dev, l->matrices[i], l->e);
         if (err == QN_OK && progress && !progress(ctx, done / all))
-            err = qn_fail(l->e, QN_ECANCELLED, "loading was stopped");
+            err = qn_fail(l->e, QN_ECANCELLED, "loading was cancelled");
     }
     return err;
 }

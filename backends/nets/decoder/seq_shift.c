@@ -105,10 +105,10 @@ qn_err qn_seq_shift(struct qn_seq *s, int32_t from, int32_t n, struct qn_error *
         return qn_fail(e, QN_EINVAL, "tokens %d to %d of %d are not whole pages of %d", (int)from,
                        (int)(from + n), (int)s->len, QN_KV_PAGE);
     if (net->state_bytes)
-        return qn_fail(e, QN_EUNSUPPORTED, "a recurrent state cannot forget single tokens");
+        return qn_fail(e, QN_EUNSUPPORTED, "a recurrent state cannot drop single tokens");
     if (net->arch->qk_norm == QN_QK_NORM_HEAD_LATE)
         return qn_fail(e, QN_EUNSUPPORTED,
-                       "keys that are weighted after their rotation cannot be turned again");
+                       "keys that are normalised after their rotation cannot be rotated again");
     int32_t first = from / QN_KV_PAGE, pages = n / QN_KV_PAGE;
     qn_err err = bench_new(s, n, &b, e);
     if (err == QN_OK)

@@ -67,9 +67,10 @@ qn_err qn_seq_restore(struct qn_seq *s, int32_t len, qn_seq_source read, void *c
     struct head head;
     int32_t from = s->len;
     if (!read(ctx, &head, sizeof head))
-        return qn_fail(e, QN_EFORMAT, "a stored sequence is cut off");
+        return qn_fail(e, QN_EFORMAT, "a stored sequence is truncated");
     if (!continues(s, &head, len))
-        return qn_fail(e, QN_EFORMAT, "a stored sequence does not fit to what it should continue");
+        return qn_fail(e, QN_EFORMAT,
+                       "a stored sequence does not continue the sequence that it is added to");
     qn_err err = qn_seq_reserve(s, len - from, e);
     if (err != QN_OK)
         return err;
@@ -90,5 +91,5 @@ qn_err qn_seq_restore(struct qn_seq *s, int32_t len, qn_seq_source read, void *c
     if (good && qn_kv_table_whole_at(t, len))
         return QN_OK;
     qn_seq_truncate(s, 0);
-    return qn_fail(e, QN_EFORMAT, "a stored sequence is cut off");
+    return qn_fail(e, QN_EFORMAT, "a stored sequence is truncated");
 }
