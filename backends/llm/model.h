@@ -55,7 +55,7 @@ struct qn_batch_model {
     bool (*token_is_control)(void *ctx, int32_t id);
     bool (*token_is_end)(void *ctx, int32_t id);
     int64_t (*now_us)(void); /* the monotonic clock by which forward passes are timed */
-    /* MAY. Returns true if damaged weights were found and reloaded, so that previous results are
+    /* MAY. Returns true if damaged weights were found and repaired, so that previous results are
      * wrong. now: check the weights, which may take seconds; else only report known damage. */
     bool (*mend)(void *ctx, bool now);
     /* MAY. True for control tokens that the parser needs: see qn_syntax_marks. */

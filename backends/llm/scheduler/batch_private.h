@@ -113,7 +113,7 @@ void qn_answer_retire(struct qn_batch *b, struct answer *a);
 /* Stores a copy of the sequence in the prefix tree if its length is a multiple of
  * qn_batch_model.step. */
 void qn_answer_mark(struct qn_batch *b, struct answer *a);
-/* If damaged weights were reloaded, discards everything computed with them; running answers are
+/* If damaged weights were repaired, discards everything computed with them; running answers are
  * preempted and recomputed. Returns false if nothing was damaged. now: see qn_batch_model.mend. */
 bool qn_batch_mend(struct qn_batch *b, bool now);
 /* Context shift: drops the older half of a full context. Returns false if the model cannot do this.
