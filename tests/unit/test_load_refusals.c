@@ -54,7 +54,7 @@ static void the_oldest_of_too_many_is_dropped(void **state)
 {
     (void)state;
     struct qn_load_refusals r = {0};
-    char key[8];
+    char key[16];
     for (int i = 0; i < QN_LOAD_REFUSALS_MAX; i++) {
         snprintf(key, sizeof key, "k%d", i);
         add(&r, key, QN_EFORMAT, 100 * i);
