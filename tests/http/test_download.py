@@ -421,8 +421,9 @@ def test_redirect_loops(fetch, hub):
     ("https://169.254.169.254/latest/meta-data", "private network"), ("https://0x7f.1/", "private network"),
     ("https://2130706433/", "private network"), ("https://localhost:1/x", "private network"),
     ("https://u:p@example.com/", "user name"), ("file:///etc/passwd", "not an address of the web"), ("ftp://example.com/x", "https"),
-    ("gopher://example.com/", "https"), ("", "nowhere"), ("http://[", "nowhere"), ("https://0.0.0.0/", "private"),
-    ("https://a" + "b" * 9000, "nowhere")], ids=lambda v: v[:30])
+    ("gopher://example.com/", "https"), ("", "without a valid address"), ("http://[", "without a valid address"),
+    ("https://0.0.0.0/", "private"),
+    ("https://a" + "b" * 9000, "without a valid address")], ids=lambda v: v[:30])
 def test_redirects_into_the_house_are_refused(fetch, hub, where, why):
     """The hub itself is on the loopback, and configured: that permits it, and nothing else."""
     hub.fault("a", redirect=where)

@@ -299,7 +299,7 @@ def test_too_many_questions_are_our_own_limit(house, hub):
     for path in ("pull/variants?checkpoint=slow/x", "registry/search?query=qwen3"):
         reply = server.get("/v1/" + path)
         assert reply.status == 503 and reply.headers["Retry-After"], reply.body
-        assert "wait already" in reply.json["error"]["message"]
+        assert "waiting already" in reply.json["error"]["message"]
     gate.set()
     for connection in waiting:
         connection.close()

@@ -10,7 +10,7 @@ import pathlib
 
 import pytest
 
-import generate
+import made
 import oracle
 
 HERE = pathlib.Path(__file__).parent
@@ -68,10 +68,10 @@ SNIPPET_VARIABLES = {
 
 def test_snippets():
     lines = (HERE / "snippets.txt").read_text().split("\n")
-    variables = {**generate.VARIABLES, **SNIPPET_VARIABLES}
+    variables = {**made.VARIABLES, **SNIPPET_VARIABLES}
     judge([(line.replace("\u23ce", "\n"), variables) for line in lines if line and not line.startswith("##")])
 
 
 @pytest.mark.parametrize("first", range(0, GENERATED, BLOCK))
 def test_generated(first):
-    judge([generate.template(SEED * 1000003 + i) for i in range(first, first + BLOCK)])
+    judge([made.template(SEED * 1000003 + i) for i in range(first, first + BLOCK)])
