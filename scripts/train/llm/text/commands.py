@@ -1858,3 +1858,99 @@ is there telemetry
 who can see my prompts
 do remote servers see my prompts
 """)
+
+# ------------------------------------------------------------------ deleting, told apart
+# Written after seeing which kinds of questions about deleting were mistaken for each other.
+_more("delete", """
+[am i|will i be|is one] asked before [a model is deleted|something is deleted|deleting]
+does [rm|quince rm|delete|it] ask [me|first|before|for confirmation]
+is there a question before a model [goes|is removed|is deleted]
+can i still say no when i delete a model
+i [pulled|fetched|downloaded] a model [yesterday|last week|once|by mistake] and [do not want it any more|do not need it now|it is bad]
+i tried a model and do not like it, how do i remove it
+[away|off] with a model that i [pulled|downloaded]
+a model that i pulled should go
+remove one of my models, not quince
+are the files of a downloaded model deleted too
+does the download go when i delete the model
+are files deleted together with a downloaded model
+what becomes of the files when a model is deleted
+which files are deleted with a model
+does quince delete remove files from disk
+delete one model
+quince delete, what does it do to files
+the command that removes one model
+how do models get removed
+quince delete does nothing for me
+""")
+_more("delete_yes", """
+quince delete --yes
+the option --yes when deleting
+which option stops quince delete from asking
+a script deletes models, no questions please
+delete with --yes
+""")
+_more("delete_import", """
+[if|when] i delete an imported model, what [happens to|becomes of] [the file|its file|my gguf]
+is the imported [file|gguf] touched when its model is deleted
+imported by accident, [is the file safe|what about the file] when i delete the model
+an import was a mistake, does deleting it [harm|remove] my file
+does the file that i imported [stay|survive|remain] when the model is deleted
+wrong file imported, does delete keep the file
+undo a wrong import
+""")
+_more("uninstall", """
+[get rid of|remove|erase|wipe] quince and [its data|all its data|everything of it]
+remove the program itself, not a model
+[delete|remove] the quince program and its folder
+i do not want quince any more
+all of quince should go
+how is quince itself removed
+throw out quince with data and all
+""")
+_more("cleanup", """
+a [failed|cancelled|stopped|broken] download left files behind, [remove them|clean up]
+[clean|tidy|sweep] up after [failed|cancelled|aborted|broken] [downloads|pulls]
+remove what a [failed|cancelled|broken] pull left on the disk
+[leftovers|rests|remains] of a broken download
+free the space of half downloads
+preview of what cleanup removes
+what would cleanup delete
+cleanup without deleting anything
+""")
+_more("pull_resume", """
+a download broke, how do i go on
+continue a pull that failed
+finish a download that stopped
+""")
+_more("unload_keep", """
+does unload remove files
+will unloading take the model off my disk
+""")
+_more("backend_remove", """
+take an installed engine off my machine
+remove the engine that i installed
+""")
+_more("keys", """
+delete a key
+remove my key
+take a key back from an app
+a key must not work any more
+""")
+_more("alias", """
+remove an alias
+take an alias away again
+undo an alias
+get rid of an alias
+the alias should go, not the model
+""")
+_more("ep_pull", """
+a program deletes a model with which request
+delete a model by http
+post /v1/delete
+""")
+_more("stream", """
+[word by word|token by token|piece by piece] over the api
+see words while they are made, in my app
+one word after the other by http
+""")
