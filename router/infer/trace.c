@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Of a text in one line: QN_LOGS_LINE_MAX has to hold the rest of the line, too. */
+/* Bytes of text in one line: the rest of the line has to fit in QN_LOGS_LINE_MAX, too. */
 enum { PIECE_BYTES = 1536 };
 
 struct trace {
@@ -15,7 +15,7 @@ struct trace {
     size_t job, left; /* bytes that may still be logged */
 };
 
-/* what: what the text is, such as the role of its message. NULL and "" are left out. */
+/* what: the kind of the text, such as the role of its message. A text of NULL or "" is skipped. */
 static void tell(struct trace *t, const char *what, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
@@ -23,7 +23,7 @@ static void tell(struct trace *t, const char *what, const char *text)
         size_t n = len < PIECE_BYTES ? len : qn_utf8_whole(text, PIECE_BYTES);
         if (n > t->left)
             n = qn_utf8_whole(text, t->left);
-        if (n == 0) { /* not one whole character */
+        if (n == 0) { /* not even one complete character */
             t->left = 0;
             return;
         }

@@ -1,4 +1,4 @@
-/* What requests ask of a model, for the log at the level `trace`. */
+/* Logs the texts of requests at the level `trace`. */
 #ifndef QN_INFER_TRACE_H
 #define QN_INFER_TRACE_H
 
@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-enum { QN_TRACE_BYTES_MAX = 256 * 1024 }; /* of one request that are logged */
+enum { QN_TRACE_BYTES_MAX = 256 * 1024 }; /* logged of one request */
 
 /* Logs the texts of these jobs as lines of the request `id`: messages with their role, prompts,
- * inputs. A long text takes several lines; of a file its number of bytes is told. Any thread. */
+ * inputs. A long text takes several lines; for a file its number of bytes is logged. Any thread. */
 void qn_trace_prompts(const char *id, const struct qn_job *jobs, size_t n);
 
 #endif

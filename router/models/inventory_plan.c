@@ -46,8 +46,9 @@ size_t qn_model_slots_resident(struct qn_inventory *inv, const struct qn_model_s
 }
 
 /* The memory that models may use together: the limit, but no more than what they use now plus what
- * the machine has free. own: memory of the newcomer's running process, which is stopped for the new
- * one. Model slots without a READY or DRAINING process use no memory that can be counted yet. */
+ * the machine has free. own: memory of the running process of the model to be loaded, which is
+ * stopped for the new one. Model slots without a READY or DRAINING process use no memory that can
+ * be counted yet. */
 static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_resident *live,
                              struct qn_model_slot *const *model_slots, size_t n, int64_t own)
 {

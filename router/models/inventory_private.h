@@ -257,9 +257,9 @@ void qn_model_slot_note_again(struct qn_model_slot *p);
 void qn_inventory_note_options(struct qn_inventory *inv); /* for all model slots */
 
 /* inventory_plan.c: which model may be loaded now, and which are evicted for it. */
-/* Collects the facts about every model slot with a process except `without`, the newcomer (MAY be
- * NULL), from the newcomer's point of view: a model counts as busy while it is used, or while a
- * lease that is served before the newcomer waits for it. */
+/* Collects the facts about every model slot with a process except `without`, the model to be loaded
+ * (MAY be NULL), from that model's point of view: a model counts as busy while it is used, or while
+ * a lease that is served before that model waits for it. */
 size_t qn_model_slots_resident(struct qn_inventory *inv, const struct qn_model_slot *without,
                                struct qn_resident *live, struct qn_model_slot **model_slots);
 /* Finds the models that prevent loading a model that leases wait for; changes nothing. awaited[i]
