@@ -1,8 +1,8 @@
-/* The seam between HTTP and jobs: one struct qn_dialect per inference endpoint. A dialect knows
- * somebody's JSON, struct qn_job and struct qn_event, and nothing else: no socket, no model, no
- * process. Its functions are pure: bytes in, struct out; event in, bytes out. Of one request they
- * are called one after another, on the loop's thread or, where much is to be read or written, by a
- * worker. */
+/* The interface between HTTP and jobs: one struct qn_dialect for each inference endpoint. A dialect
+ * uses the JSON of its API, struct qn_job and struct qn_event, and has no access to sockets, models
+ * or processes. Its functions are pure: bytes in, struct out; event in, bytes out. For one request
+ * they are called one after another, on the loop's thread or, if there is much to parse or write,
+ * by a worker. */
 #ifndef QN_DIALECTS_DIALECT_H
 #define QN_DIALECTS_DIALECT_H
 
@@ -20,104 +20,113 @@
 #include <stdint.h>
 
 enum {
-    QN_ANSWER_ID_DIGITS = 32, /* hexadecimal: 128 bits */
+    QN_ANSWER_ID_DIGITS = 32, /* hexadecimal digits: 128 bits */
     QN_REQUEST_JOBS_MAX = 64, /* prompts in one request */
     QN_REPLY_MAX = 256 * 1024 * 1024,
     QN_REPLY_HEADERS_MAX = 8,
-    QN_EARLIER_MAX = 64 /* single answers that one request may refer to */
+    QN_EARLIER_MAX = 64 /* single stored responses that one request may refer to */
 };
 
 struct qn_problem;
 struct qn_multipart;
 
-/* A reply header that a dialect asks for: lent strings. */
+/* A reply header that a dialect sets; strings are borrowed. */
 struct qn_reply_header {
     const char *name, *value;
 };
 
-/* An answer that is kept so that a later request can go on from it; catalog/answers.h. */
+/* A stored response, which later requests can continue; see catalog/answers.h. */
 struct qn_kept {
     const char *id;
-    const char *previous;                 /* id of the answer that it went on from, or "" */
-    const char *input;                    /* JSON array: what was new in its request */
-    const char *body;                     /* JSON object: the answer */
-    struct qn_json *input_doc, *body_doc; /* the two, opened, of an answer that was found */
+    const char *previous; /* id of the response that it continues, or "" */
+    const char *input;    /* JSON array: the new input of its request */
+    const char *body;     /* JSON object: the response */
+    /* Input and body, parsed, of a stored response that was found. */
+    struct qn_json *input_doc, *body_doc;
 };
 
-/* A request on its way to jobs. */
+/* A request while it is converted to jobs. */
 struct qn_request {
-    const struct qn_json *doc;        /* the body, or a form's text fields; outlives the request */
+    const struct qn_json *doc; /* the body, or the text fields of a form; outlives the request */
     const struct qn_multipart *files; /* of a form; NULL: the body is JSON */
-    struct qn_arena *arena;           /* for everything parse makes; large enough for any body */
-    const struct qn_profile *profile; /* of the listener, or as the request's header says */
-    enum qn_family family;            /* of the request's path: the form of its errors */
-    const struct qn_kept *kept; /* what `earlier` asked for and is there: first the conversation,
-                                   oldest first, n_chain of them, then single answers */
+    struct qn_arena *arena; /* memory for everything that parse makes; large enough for any body */
+    const struct qn_profile *profile; /* of the listener, or selected by the request's header */
+    enum qn_family family;            /* the error family of the request's path */
+    /* The stored responses that `earlier` asked for and that exist: first the conversation, oldest
+     * first, n_chain of them, then single responses. */
+    const struct qn_kept *kept;
     size_t n_kept, n_chain;
-    /* filled by parse: */
-    const char *model; /* as asked for; NULL: none was named */
+    /* Filled by parse: */
+    const char *model; /* as the client wrote it; NULL: the request names no model */
     bool stream;
-    struct qn_job *jobs; /* run side by side, at most QN_REQUEST_JOBS_MAX; ids are given by infer.c.
-                            None: the model is loaded, then the reply ends */
+    /* Run in parallel, at most QN_REQUEST_JOBS_MAX; infer.c sets their ids. None: the model is
+     * loaded, then the reply ends. */
+    struct qn_job *jobs;
     size_t n_jobs;
-    int64_t context; /* tokens the model should be loaded with; QN_UNSET (before parse): as it is */
-    int64_t keep_alive_ms; /* how long the model stays loaded after this request: QN_UNSET (before
-                              parse): as configured; < 0: for ever; 0: it is unloaded when the reply
-                              has ended */
-    bool must_reason;      /* a model that is known not to reason is refused */
-    struct qn_reply_header headers[QN_REPLY_HEADERS_MAX]; /* of the reply, whatever becomes of it */
+    /* Context in tokens for loading the model; QN_UNSET (before parse): as it is. */
+    int64_t context;
+    /* How long the model stays loaded after this request: QN_UNSET (before parse): as configured; <
+     * 0: without limit; 0: it is unloaded when the reply has ended. */
+    int64_t keep_alive_ms;
+    bool must_reason; /* refuse a model that is known not to reason */
+    /* Set on the reply, even if the request fails. */
+    struct qn_reply_header headers[QN_REPLY_HEADERS_MAX];
     size_t n_headers;
-    const void *own; /* whatever the dialect wants to remember for the reply, or NULL */
+    const void *own; /* data of the dialect for the reply, or NULL */
 };
 
-/* A reply in the making. out is emptied into the client's stream after every call when the request
- * is streamed; else it is sent whole after end. */
+/* A reply that is being written. If the request is streamed, out is emptied into the client's
+ * stream after every call; otherwise it is sent as a whole after end. */
 struct qn_reply {
     const struct qn_request *rq;
-    struct qn_arena *arena; /* the request's */
+    struct qn_arena *arena; /* the request's arena */
     struct qn_buf *out;
-    const char *id;        /* random letters and digits, for the dialect to put its prefix before */
-    const char *answer_id; /* the same of an answer that is kept: who has it can ask for the answer,
-                              so it stands nowhere but in the reply. QN_ANSWER_ID_DIGITS */
-    int64_t created_s;     /* Unix time */
-    int64_t began_ms;      /* qn_now_ms when the request came */
-    int64_t granted_ms;    /* when its model was ready; 0: it is not yet */
-    bool started;          /* an earlier byte has reached the client */
-    void *own;             /* the dialect's state between begin and free */
-    const char *type; /* MAY be set before the first byte is written: the content type, instead of
-                         the dialect's for streams and JSON; lent for the request */
-    bool cut;         /* MAY be set by fail: the reply has no way to say that it failed, so the
-                         connection is broken off */
-    struct qn_kept keep; /* MAY be set by end: keep this answer; id NULL: nothing is kept */
+    const char *id; /* random letters and digits, to which the dialect adds its prefix */
+    /* The same for a stored response. A client with this id can request the response, so it appears
+     * only in the reply. QN_ANSWER_ID_DIGITS. */
+    const char *answer_id;
+    int64_t created_s;  /* Unix time */
+    int64_t began_ms;   /* qn_now_ms at the request's arrival */
+    int64_t granted_ms; /* when its model was ready; 0: not ready yet */
+    bool started;       /* bytes have been sent to the client */
+    void *own;          /* the dialect's state from begin to free */
+    /* MAY be set before the first byte is written: the content type, in place of the dialect's type
+     * of streams or JSON. Borrowed for the request. */
+    const char *type;
+    /* MAY be set by fail: the format cannot express that the reply failed, so the connection is
+     * closed. */
+    bool cut;
+    struct qn_kept keep; /* MAY be set by end: store this response; id NULL: none */
 };
 
 struct qn_dialect {
     enum qn_task task;
-    const char *stream_type; /* content type of a streamed reply; a whole one is JSON */
-    const char *id_header;   /* MAY. Reply header that says "req_" and the request's id */
+    const char *stream_type; /* content type of a streamed reply; other replies are JSON */
+    const char *id_header;   /* MAY. Name of a reply header for "req_" and the request's id */
     bool form;               /* the body is multipart/form-data */
-    bool installs;           /* a model that is known but not here is downloaded at its first use */
-    bool last_used;          /* who names no model means the loaded one that was used last */
-    /* MAY. Which kept answers parse needs: the one whose whole conversation is wanted (left alone
-     * when none is), and single ones, whose number is given back. doc is an object, unchecked. */
+    bool installs;  /* a known model that is not installed is downloaded at its first use */
+    bool last_used; /* a request without a model uses the loaded model that was used last */
+    /* MAY. Which stored responses parse needs: one whose whole conversation is needed (*chain is
+     * unchanged if none is), and single ones; returns the number of the latter. doc is an object
+     * that has not been checked. */
     size_t (*earlier)(const struct qn_json *doc, struct qn_arena *arena, const char **chain,
                       const char *ids[QN_EARLIER_MAX]);
-    /* MUST. Fills rq; every complaint names the member at fault in e->param. */
+    /* MUST. Fills rq; every error has the faulty member in e->param. */
     qn_err (*parse)(struct qn_request *rq, struct qn_error *e);
-    /* MUST. Makes r->own; writes nothing. */
+    /* MUST. Creates r->own; writes nothing. */
     void (*begin)(struct qn_reply *r);
-    /* MUST. Says one event of job number `job`. END and ERROR never get here. */
+    /* MUST. Writes one event of the job with index `job`. END and ERROR are never passed. */
     qn_err (*event)(struct qn_reply *r, size_t job, const struct qn_event *ev, struct qn_error *e);
-    /* MUST. All jobs have ended well: the rest of the reply. */
+    /* MUST. All jobs have succeeded: writes the rest of the reply. */
     void (*end)(struct qn_reply *r);
-    /* MUST. The error body, or, when r->started, the error as the stream's last word. r->own may
-     * be NULL: parsing itself may have failed. */
+    /* MUST. Writes the error body or, if r->started, the error as the end of the stream. r->own may
+     * be NULL, as parse itself may have failed. */
     void (*fail)(struct qn_reply *r, const struct qn_problem *p);
-    /* MAY. Says an error in the words that this endpoint's clients know: fills *words and points
-     * p->error at it, before the error has its status. */
+    /* MAY. Replaces an error's message by the one that clients of this endpoint expect: fills
+     * *words and sets p->error to it, before the error's status is chosen. */
     void (*reword)(const struct qn_request *rq, struct qn_problem *p, struct qn_error *words);
-    /* MUST for streams. Something a client ignores, sent while there is nothing to say; a dialect
-     * that has no such form writes nothing. */
+    /* MUST for streams. Writes data that clients ignore, sent while no event arrives; a dialect
+     * without such data writes nothing. */
     void (*ping)(struct qn_reply *r);
     /* MUST. Frees r->own; NULL allowed. */
     void (*free)(void *own);

@@ -1,6 +1,6 @@
-/* Replies of Anthropic's Messages API: whole, as a stream of its seven events, and the count of
- * tokens. A reply is a list of blocks (thinking, text, tool_use) that open and close one after
- * another; the whole form and the stream are two ways to write the same walk through them. */
+/* Replies of Anthropic's Messages API: as a whole, as a stream of its seven events, and the count
+ * of tokens. A reply is a list of blocks (thinking, text, tool_use) that open and close one after
+ * another; both forms are written by the same sequence of steps. */
 #include "dialects/anthropic/anthropic.h"
 
 #include "answers/answer.h"
@@ -15,16 +15,16 @@ enum block { NONE, THINKING, TEXT, TOOL };
 struct state {
     enum block open;
     int64_t n;    /* blocks opened so far */
-    int64_t call; /* TOOL: which */
+    int64_t call; /* TOOL: index of the call */
     bool begun;   /* streams: message_start has been written */
     enum qn_finish finish;
-    char *stop;             /* the stop sequence that ended it, or NULL */
-    struct qn_buf list;     /* whole replies: the finished blocks, comma separated */
-    struct qn_buf text;     /* whole replies: the open block's text or arguments */
-    struct qn_buf header;   /* whole replies: a tool_use up to its input */
-    int64_t prompt, cached; /* tokens; from PROGRESS until USAGE says it finally */
+    char *stop;             /* the stop sequence that ended the text, or NULL */
+    struct qn_buf list;     /* non-streamed replies: the closed blocks, separated by commas */
+    struct qn_buf text;     /* non-streamed replies: the open block's text or arguments */
+    struct qn_buf header;   /* non-streamed replies: a tool_use up to its input */
+    int64_t prompt, cached; /* tokens; from PROGRESS, until USAGE has the final numbers */
     int64_t output;
-    int64_t thought; /* of output */
+    int64_t thought; /* reasoning tokens of output */
 };
 
 static void begin(struct qn_reply *r)
@@ -50,7 +50,7 @@ static void free_state(void *own)
 
 /* ---- pieces of both forms ---- */
 
-/* Opens the object. input_tokens are those that no cache had. */
+/* Opens the object. input_tokens are those that were not cached. */
 static void write_usage(struct qn_jw *w, const struct state *s, bool ended)
 {
     qn_jw_obj(w);
@@ -72,12 +72,12 @@ static const char *stop_reason(const struct qn_reply *r)
     const struct qn_anthropic_ask *ask = r->rq->own;
     if (s->finish == QN_FINISH_TOOLS)
         return "tool_use";
-    if (s->finish == QN_FINISH_LENGTH) /* fewer than asked for: there was no room for more */
+    if (s->finish == QN_FINISH_LENGTH) /* fewer tokens than max_tokens: the context is full */
         return s->output < ask->max_tokens ? "model_context_window_exceeded" : "max_tokens";
     return s->stop ? "stop_sequence" : "end_turn";
 }
 
-/* A message up to its content: id to model. */
+/* Writes the members of a message before its content: id to model. */
 static void write_head(const struct qn_reply *r, struct qn_jw *w)
 {
     char id[128];
@@ -89,7 +89,7 @@ static void write_head(const struct qn_reply *r, struct qn_jw *w)
     qn_jw_kstr(w, "model", r->rq->model);
 }
 
-/* What follows the content; reason NULL: it has not ended. */
+/* Writes the members after the content; reason NULL: the message has not ended. */
 static void write_tail(const struct qn_reply *r, struct qn_jw *w, const char *reason)
 {
     const struct state *s = r->own;
@@ -111,7 +111,7 @@ static void write_tail(const struct qn_reply *r, struct qn_jw *w, const char *re
     qn_jw_obj_end(w);
 }
 
-/* A block before it is filled: {"type":"text","text":""}. */
+/* Writes a block before its content: {"type":"text","text":""}. */
 static void write_block_start(const struct qn_reply *r, enum block kind, const struct qn_event *ev,
                               struct qn_jw *w)
 {
@@ -173,7 +173,7 @@ static void write_message_start(struct qn_reply *r)
     close_event(r, &w);
 }
 
-/* One piece of the open block: {"type":"text_delta","text":...}. */
+/* Writes one piece of the open block: {"type":"text_delta","text":...}. */
 static void write_delta(struct qn_reply *r, const char *type, const char *key, const char *piece)
 {
     const struct state *s = r->own;
@@ -251,12 +251,12 @@ static void whole_close(struct qn_reply *r)
     struct state *s = r->own;
     if (s->n > 1)
         qn_buf_char(&s->list, ',');
-    if (s->open == TOOL) { /* its arguments, as the model wrote them, in place of the empty input */
+    if (s->open == TOOL) { /* replaces the empty input by the arguments that the model wrote */
         struct qn_json *doc = NULL;
         bool whole = s->text.len && qn_json_parse(s->text.data, s->text.len, &doc, NULL) == QN_OK;
         qn_json_free(doc);
         qn_buf_add(&s->list, s->header.data, s->header.len - (whole ? strlen(empty_input) : 0));
-        if (whole) { /* else it was cut short: as the stream, it then begins with no input */
+        if (whole) { /* otherwise it was cut off: like the stream, it then keeps the empty input */
             qn_buf_add(&s->list, s->text.data, s->text.len);
             qn_buf_char(&s->list, '}');
         }

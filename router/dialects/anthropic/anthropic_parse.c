@@ -1,4 +1,4 @@
-/* Requests of Anthropic's Messages API as jobs. */
+/* Parses requests of Anthropic's Messages API. */
 #include "dialects/anthropic/anthropic.h"
 #include "dialects/shared/defaults.h"
 
@@ -12,21 +12,21 @@
 
 enum { TOOLS_MAX = 1000, WARNINGS_MAX = 300 };
 
-/* Scalars that pass straight to the sampler: theirs, and those beyond their interface that local
- * clients send. */
+/* Members passed unchanged to the sampler: Anthropic's, and further ones that local clients
+ * send. */
 static const char *const scalars[] = {
     "temperature",       "top_p", "top_k", "min_p", "seed", "repeat_penalty", "presence_penalty",
     "frequency_penalty",
 };
 
-/* Members that are obeyed, or that ask for nothing. */
+/* Members that are supported, or that have no effect by their meaning. */
 static const char *const known[] = {
     "model", "messages",      "max_tokens", "system",        "stream",        "stop_sequences",
     "tools", "tool_choice",   "thinking",   "output_config", "output_format", "metadata",
     "betas", "cache_control", "keep_alive", "ttl",
 };
 
-/* Moves what buf holds into the arena; it is what v asks for. */
+/* Moves the text of buf into the arena; v is the value that it was made of, for the error. */
 static qn_err keep(struct qn_arena *arena, struct qn_buf *buf, const struct qn_jref *v,
                    const char **out, struct qn_error *e)
 {
@@ -34,7 +34,7 @@ static qn_err keep(struct qn_arena *arena, struct qn_buf *buf, const struct qn_j
     return *out ? QN_OK : qn_json_fail(v, e, "too long");
 }
 
-/* One of their tools in the form templates read. */
+/* Writes one of Anthropic's tools in the form that chat templates read. */
 static qn_err write_tool(const struct qn_jref *tool, struct qn_buf *scratch, struct qn_jw *w,
                          struct qn_error *e)
 {
@@ -169,7 +169,7 @@ static void warn(struct qn_buf *list, const char *name)
     qn_buf_fmt(list, "%s%s", list->len ? ", " : "", name);
 }
 
-/* thinking, and how much of it. */
+/* Reads thinking and its budget. */
 static qn_err read_thinking(const struct qn_jref *v, struct qn_chat *chat,
                             struct qn_anthropic_ask *ask, struct qn_error *e)
 {
@@ -267,7 +267,7 @@ static bool listed(const char *name, const char *const *list, size_t n)
     return false;
 }
 
-/* Says which members had no effect, in the reply's headers and in the log. */
+/* Names the members without effect in the reply's headers and in the log. */
 static void tell_ignored(const struct qn_jref *root, struct qn_request *rq,
                          struct qn_anthropic_ask *ask, struct qn_buf *ignored)
 {
@@ -305,7 +305,7 @@ static qn_err read_all(const struct qn_jref *root, struct qn_request *rq, struct
     if (!err)
         err = qn_sampling_check(rq->profile, &job->sampling, &v, e);
     struct qn_profile_defaults defaults = rq->profile->chat;
-    defaults.max_with_prompt = false; /* max_tokens is about the answer, and always there */
+    defaults.max_with_prompt = false; /* max_tokens limits the output and is always present */
     qn_sampling_defaults(&defaults, &job->sampling);
     v = qn_json_get(root, "stop_sequences");
     if (!err)

@@ -1,6 +1,6 @@
-/* Anthropic's messages as a conversation for chat templates (talk.h). One message of theirs may
- * become several of ours: each tool_result is a message of the tool. Neighbours of one role are one
- * turn, as their interface defines it. */
+/* Converts Anthropic's messages to a conversation for chat templates (talk.h). One of its messages
+ * may become several here: each tool_result is a message of the tool. Adjacent messages of one role
+ * are one turn, as the API defines. */
 #include "dialects/anthropic/anthropic.h"
 
 #include "base/str.h"
@@ -10,7 +10,7 @@
 
 enum { BLOCKS_MAX = 10000 };
 
-/* Where a block may stand. */
+/* Where a block is allowed. */
 enum { USER = 1, ASSISTANT = 2, SYSTEM = 4, RESULT = 8, DOCUMENT = 16 };
 
 struct reader {
@@ -22,7 +22,7 @@ struct reader {
 static qn_err add_content(struct reader *r, const struct qn_jref *content, int place,
                           struct qn_error *e);
 
-/* The open message becomes one of this role. */
+/* Makes the open message one of this role. */
 static void speak(struct reader *r, enum qn_role role)
 {
     if (r->role == role && role != QN_ROLE_TOOL)
@@ -48,7 +48,7 @@ static qn_err add_text(struct reader *r, const struct qn_jref *block, struct qn_
     return err;
 }
 
-/* An optional member that is text, as a line of its own. */
+/* Adds an optional text member as a line of its own. */
 static qn_err add_line(struct reader *r, const struct qn_jref *object, const char *key,
                        struct qn_error *e)
 {
@@ -144,7 +144,7 @@ static qn_err add_tool_result(struct reader *r, const struct qn_jref *block, str
         return err;
     speak(r, QN_ROLE_TOOL);
     qn_talk_answers(&r->talk, id);
-    if (failed) /* templates know results only as text */
+    if (failed) /* because templates read results as text only */
         qn_talk_text(&r->talk, "Error:");
     if (qn_json_type(&content) <= QN_JSON_NULL) {
         qn_talk_text(&r->talk, "");
@@ -178,7 +178,7 @@ static qn_err add_thinking(struct reader *r, const struct qn_jref *block, struct
     return err;
 }
 
-/* Encrypted for its maker: checked, and left out. */
+/* Encrypted for its issuer: checked, and ignored. */
 static qn_err add_redacted(struct reader *r, const struct qn_jref *block, struct qn_error *e)
 {
     const char *data;
@@ -221,7 +221,7 @@ static qn_err add_block(struct reader *r, const struct qn_jref *block, int place
     return qn_json_fail(&type, e, "a block of type '%.40s' cannot stand here", name);
 }
 
-/* A string, or an array of blocks. */
+/* Reads a string, or an array of blocks. */
 static qn_err add_content(struct reader *r, const struct qn_jref *content, int place,
                           struct qn_error *e)
 {
@@ -278,7 +278,7 @@ qn_err qn_anthropic_talk(const struct qn_jref *system, const struct qn_jref *mes
     }
     for (bool more = qn_json_first(messages, &m); more && !err; more = qn_json_next(&m))
         err = add_message(&r, &m, e);
-    /* A last message of the assistant is the beginning of the answer, unless it waits for tools. */
+    /* A last message of the assistant is the beginning of the reply, unless it waits for tools. */
     job->chat.continue_last = !err && r.role == QN_ROLE_ASSISTANT && !r.called;
     if (!err)
         err = qn_talk_end(&r.talk, "messages", e);

@@ -1,5 +1,5 @@
-/* See modelfile.h. A line is a word and what it is about; a text in three quotes goes on over
- * lines, one in single or double quotes may hold spaces at its ends. */
+/* See modelfile.h. A line is a keyword and its value. A value in three quotes may span lines; one
+ * in single or double quotes may begin and end with spaces. */
 #include "dialects/ollama/modelfile.h"
 
 #include "base/json.h"
@@ -16,13 +16,13 @@ struct reader {
     size_t line;
 };
 
-/* A stretch of the text. */
+/* A range of the text. */
 struct span {
     const char *s;
     size_t n;
 };
 
-/* What has been read, in the order it came; parameters of one name become one member. */
+/* The parameters read so far, in order; parameters with the same name become one member. */
 struct parameter {
     struct span name;
     struct span value;
@@ -30,7 +30,7 @@ struct parameter {
 
 struct file {
     struct span from, template_text, system;
-    struct qn_buf licenses, adapters, messages; /* items with commas between */
+    struct qn_buf licenses, adapters, messages; /* list items separated by commas */
     struct parameter *parameters;
     size_t n_parameters;
 };
@@ -60,7 +60,7 @@ static qn_err fail_at(const struct reader *r, struct qn_error *e, const char *wh
     return qn_fail_param(e, QN_EINVAL, "modelfile", "modelfile: line %zu: %s", r->line, what);
 }
 
-/* The rest of the line, or the quoted text that begins here. */
+/* Reads the rest of the line, or the quoted text that begins here. */
 static qn_err take_text(struct reader *r, struct span *out, struct qn_error *e)
 {
     static const char triple[] = "\"\"\"";
@@ -177,7 +177,7 @@ static qn_err read_line(struct reader *r, struct file *f, struct qn_error *e)
     return QN_OK;
 }
 
-/* Numbers and truths as such, the rest as text. */
+/* Writes numbers and booleans as such, other values as text. */
 static void write_value(struct qn_jw *w, struct span v)
 {
     char text[64];
@@ -197,7 +197,7 @@ static void write_value(struct qn_jw *w, struct span v)
     qn_jw_strn(w, v.s, v.n);
 }
 
-/* Stop strings are a list and never numbers; of other names the last value holds. */
+/* Stop strings are a list and never numbers; of other names the last value is used. */
 static void write_parameters(const struct file *f, struct qn_jw *w)
 {
     qn_jw_key(w, "parameters");

@@ -1,5 +1,5 @@
-/* Modelfiles: the text from which Ollama makes models, turned into the JSON object that its newer
- * requests have instead. Source: docs/modelfile.mdx of github.com/ollama/ollama. Pure. */
+/* Modelfiles: the text from which Ollama makes models, converted to the JSON object that its newer
+ * requests have in its place. Source: docs/modelfile.mdx of github.com/ollama/ollama. Pure. */
 #ifndef QN_DIALECTS_OLLAMA_MODELFILE_H
 #define QN_DIALECTS_OLLAMA_MODELFILE_H
 
@@ -11,7 +11,8 @@
 enum { QN_MODELFILE_MAX = 4 * 1024 * 1024, QN_MODELFILE_PARAMETERS_MAX = 1000 };
 
 /* Appends {"from","template","system","license":[...],"adapters":{...},"parameters":{...},
- * "messages":[...]}, of each what the text has. QN_EINVAL (param "modelfile") names the line. */
+ * "messages":[...]} with the members that occur in the text. QN_EINVAL (param "modelfile") names
+ * the line. */
 qn_err qn_modelfile_read(const char *text, size_t n, struct qn_buf *out, struct qn_error *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* Requests of Ollama's API as far as its endpoints have them in common. Options that steer other
- * engines (threads, batches, memory mapping, mirostat) are checked and mean nothing here. */
+/* Parses what the requests of Ollama's API have in common. Options for other engines (threads,
+ * batches, memory mapping, mirostat) are checked and have no effect. */
 #include "dialects/ollama/ollama.h"
 
 #include "base/log.h"
@@ -13,13 +13,13 @@
 
 enum { IMAGES_MAX = 100, CALLS_MAX = 1000, CONTEXT_MAX = 16 * 1024 * 1024 };
 
-/* What a number means before it goes to the sampler. */
+/* How a number is converted for the sampler. */
 enum turn {
     AS_IT_IS,
-    COUNT,    /* 0 and less: without end */
-    SEED,     /* -1: by chance */
-    NOT_LESS, /* less than 0: off, as 0 */
-    SHARE     /* cut to [0, 1] */
+    COUNT,    /* 0 and negative: no limit */
+    SEED,     /* -1: random */
+    NOT_LESS, /* negative: off, as 0 */
+    SHARE     /* clamped to [0, 1] */
 };
 
 static const struct {
@@ -39,7 +39,7 @@ static const struct {
     {"num_predict", "max_tokens", COUNT},
 };
 
-/* Accepted, checked, without effect. */
+/* Accepted and checked, without effect. */
 static const struct {
     const char *name;
     enum qn_json_type type;
@@ -139,7 +139,7 @@ static void keep(struct qn_jw *w, const char *name, const struct qn_jref *v, qn_
 
 void qn_ollama_good_options(const struct qn_jref *options, struct qn_jw *w)
 {
-    struct qn_arena *arena = qn_arena_new(SIZE_MAX); /* stop strings have limits */
+    struct qn_arena *arena = qn_arena_new(SIZE_MAX); /* the length of stop strings is limited */
     struct qn_job job;
     int64_t context;
     qn_job_init(&job);
@@ -285,7 +285,7 @@ static qn_err read_calls(const struct qn_jref *calls, struct qn_talk *t, struct 
     return QN_OK;
 }
 
-/* A text into the open message, unless it is absent or empty. */
+/* Adds a text to the open message, unless it is absent or empty. */
 static qn_err read_member(const struct qn_jref *m, const char *key, struct qn_talk *t,
                           void (*add)(struct qn_talk *t, const char *text), struct qn_error *e)
 {

@@ -1,4 +1,5 @@
-/* POST /api/chat. Without messages the model is loaded, or unloaded with "keep_alive": 0. */
+/* POST /api/chat. A request without messages loads the model or, with "keep_alive": 0, unloads
+ * it. */
 #include "dialects/ollama/ollama.h"
 
 #include "base/str.h"
@@ -28,8 +29,8 @@ static qn_err read_messages(const struct qn_jref *v, struct qn_request *rq, stru
     return err;
 }
 
-/* {"type":"function","function":{"name",...}}, as chat templates read them; "type" may be left
- * out. */
+/* Reads {"type":"function","function":{"name",...}} in the form that chat templates use; "type" may
+ * be missing. */
 static qn_err read_tools(const struct qn_jref *v, struct qn_request *rq, struct qn_chat *chat,
                          struct qn_error *e)
 {

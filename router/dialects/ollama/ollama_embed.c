@@ -1,5 +1,5 @@
-/* POST /api/embed ("input": a text or several) and its older form /api/embeddings ("prompt": one
- * text, whose reply has that one vector). Without a text the model is loaded, as in /api/chat. */
+/* POST /api/embed ("input": one or several texts) and its older form /api/embeddings ("prompt": one
+ * text; the reply has its vector). A request without a text loads the model, as in /api/chat. */
 #include "dialects/ollama/ollama.h"
 #include "dialects/shared/embed.h"
 
@@ -13,7 +13,7 @@ enum { NS_PER_MS = 1000000 };
 static const char *const known[] = {"model",      "name",       "input",    "prompt", "options",
                                     "dimensions", "keep_alive", "truncate", "ttl",    NULL};
 
-/* What both have: model (or name, as older clients say), keep_alive, truncate, options. */
+/* Reads the common members: model (or name, in older clients), keep_alive, truncate, options. */
 static qn_err read_common(const struct qn_jref *root, struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(root, "name"), options = qn_json_get(root, "options");
@@ -29,7 +29,8 @@ static qn_err read_common(const struct qn_jref *root, struct qn_request *rq, str
     return err ? err : qn_ollama_options(&options, rq->arena, &job->sampling, &rq->context, e);
 }
 
-/* v: a text, or (many) an array of texts. None: there is no job but to load the model. */
+/* v: a text, or (many) an array of texts. Without a text there is no job, and the model is
+ * loaded. */
 static qn_err read_texts(const struct qn_jref *v, bool many, struct qn_request *rq,
                          struct qn_error *e)
 {

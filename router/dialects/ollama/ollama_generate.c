@@ -1,5 +1,5 @@
-/* POST /api/generate: one prompt, through the chat template unless it is raw or has a suffix.
- * Without a prompt the model is loaded, or unloaded with "keep_alive": 0. */
+/* POST /api/generate: one prompt, rendered by the chat template unless raw is set or a suffix is
+ * given. A request without a prompt loads the model or, with "keep_alive": 0, unloads it. */
 #include "dialects/ollama/ollama.h"
 
 #include "base/str.h"
@@ -14,7 +14,7 @@ static const char *const known[] = {
     "truncate", "top_logprobs", "shift",  "ttl",    NULL,
 };
 
-/* The tokens that an earlier reply gave as its context. */
+/* Reads the tokens that an earlier reply had as its context. */
 static qn_err read_context(const struct qn_jref *v, struct qn_request *rq, struct qn_i64s *out,
                            struct qn_error *e)
 {

@@ -1,8 +1,8 @@
-/* Replies of /api/chat and /api/generate: one JSON object a line while the answer grows, the last
- * one with "done":true and the figures; or one object with everything.
+/* Replies of /api/chat and /api/generate: one JSON object per line while text is generated, the
+ * last one with "done":true and the statistics; or a single object with everything.
  *
- * A tool call is one item of a line, whole: its arguments are an object there, so pieces are
- * collected until the next thing is said. */
+ * A tool call is written complete, as one item of a line, because its arguments are an object. Its
+ * pieces are therefore collected until the next event of another kind. */
 #include "dialects/ollama/ollama.h"
 
 #include "answers/answer.h"
@@ -18,11 +18,11 @@ enum { NS_PER_MS = 1000000, ARGUMENTS_MAX = 4 * 1024 * 1024 };
 struct reply {
     const struct qn_ollama_form *form;
     struct qn_buf text, thinking, calls,
-        logprobs;            /* not said yet; a whole reply says all at once */
-    struct qn_buf arguments; /* of the call that is being made */
-    char *name, *id;         /* name NULL: none is being made */
-    int64_t call;            /* its number */
-    size_t said_calls;       /* finished ones */
+        logprobs; /* not written yet; a non-streamed reply writes everything at the end */
+    struct qn_buf arguments; /* of the call that is being received */
+    char *name, *id;         /* name NULL: no call is being received */
+    int64_t call;            /* index of the call */
+    size_t said_calls;       /* complete calls */
     char *tokens;            /* JSON array, or NULL */
     enum qn_finish finish;
     int64_t prompt, output;
@@ -64,7 +64,8 @@ void qn_ollama_free(void *own)
     free(o);
 }
 
-/* {"model","created_at", and what there is to say, in the form's words; the object stays open. */
+/* Writes {"model","created_at" and the text collected so far, in the form's members; the object
+ * stays open. */
 static struct qn_jw open_object(struct qn_reply *r, bool done)
 {
     struct reply *o = r->own;
@@ -109,8 +110,8 @@ static void write_line(struct qn_reply *r)
     said(o);
 }
 
-/* The call that is being made is complete. One that was cut off in the middle of its arguments, at
- * the limit of tokens, is no call. */
+/* Ends the call that is being received. A call that was cut off within its arguments, at the token
+ * limit, is dropped. */
 static void close_call(struct qn_reply *r)
 {
     struct reply *o = r->own;
@@ -258,7 +259,8 @@ void qn_ollama_fail(struct qn_reply *r, const struct qn_problem *p)
         qn_buf_char(r->out, '\n');
 }
 
-/* White space before the next object: an empty line would be taken for a broken one by clients. */
+/* Writes white space before the next object, because clients take an empty line for an invalid
+ * one. */
 void qn_ollama_ping(struct qn_reply *r)
 {
     qn_buf_char(r->out, ' ');

@@ -1,13 +1,13 @@
-/* See ollama_template.h. Both languages write {{ }}; Go's names begin with a dot there, and its
- * statements stand in the same brackets as its values.
+/* See ollama_template.h. Both languages use {{ }}; in Go names begin with a dot, and statements are
+ * in the same brackets as values.
  *
- * What comes out has no bare text: every piece is a string in an expression, so that Jinja's rules
- * about white space around blocks have nothing to change. Go's variables become attributes of one
- * namespace, because Jinja's do not outlive a loop's turn.
+ * The output has no bare text: every piece is a string in an expression, so that Jinja's rules
+ * about white space around blocks have no effect. Go's variables become attributes of one
+ * namespace, because Jinja's variables do not outlive an iteration of a loop.
  *
- * A template without .Messages stands for one exchange (.System, .Prompt, .Response). It becomes a
- * macro that is called for each, and that stops at .Response in the last one, where the model goes
- * on. Source: docs/template.mdx of github.com/ollama/ollama, text/template of Go. */
+ * A template without .Messages is for one exchange (.System, .Prompt, .Response). It becomes a
+ * macro that is called for each exchange, and that stops at .Response in the last one, where the
+ * model continues. Source: docs/template.mdx of github.com/ollama/ollama, text/template of Go. */
 #include "dialects/ollama/ollama_template.h"
 
 #include "base/json.h"
@@ -23,14 +23,14 @@ enum {
     EXPRESSION_DEPTH_MAX = 64,
     WORD_MAX = 64,
     JINJA_MAX = 1024 * 1024,
-    PIPES_MAX = 64,             /* of one value, brackets' own not counted */
+    PIPES_MAX = 64,             /* of one value, not counting those within its brackets */
     WORK_MAX = 2 * 1024 * 1024, /* bytes written for values; a nested value counts at each level */
 };
 
-/* What a dot stands for: the data of the template, or an element of a range or with. */
+/* What a dot refers to: the template's data, or the element of a range or with. */
 struct dot {
     bool root;
-    int number; /* of the element's variable */
+    int number; /* index of the element's variable */
 };
 
 enum block { IF, RANGE, WITH };
@@ -39,16 +39,16 @@ struct translator {
     const char *p, *end; /* the source */
     struct qn_buf *out;
     struct qn_error *e;
-    bool turns; /* one exchange: no .Messages */
-    bool cut;   /* .Response has been seen: what follows is not for the last exchange */
+    bool turns; /* the template is for one exchange: no .Messages */
+    bool cut;   /* .Response has been passed: the rest is not used in the last exchange */
     struct {
         enum block kind;
-        struct dot dot; /* outside of it */
+        struct dot dot; /* the dot outside of it */
     } open[DEPTH_MAX];
     size_t depth;
     struct dot dot;
     int dots;
-    size_t work; /* bytes written so far: see WORK_MAX */
+    size_t work; /* bytes written so far, limited by WORK_MAX */
 };
 
 static qn_err unsupported(struct translator *t, const char *fmt, ...)
@@ -64,7 +64,7 @@ static qn_err unsupported(struct translator *t, const char *fmt, ...)
                          "template: %s; quince also reads Jinja, as model files have it", text);
 }
 
-/* n bytes more of a value have been written. */
+/* Counts n more bytes written for a value. */
 static qn_err check_work(struct translator *t, size_t n)
 {
     t->work += n;
@@ -96,7 +96,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* A name of letters, digits and underscores; "" when there is none or it is too long. */
+/* Reads a name of letters, digits and underscores; "" if there is none or it is too long. */
 static void take_name(struct words *w, char out[static WORD_MAX])
 {
     size_t n = 0;
@@ -109,7 +109,7 @@ static void take_name(struct words *w, char out[static WORD_MAX])
     w->p += n;
 }
 
-/* Members of messages, calls and tools as Jinja's data have them. */
+/* Members of messages, calls and tools, and their names in Jinja's data. */
 static const struct {
     const char *go, *jinja;
 } members[] = {
@@ -135,7 +135,7 @@ static const struct {
 
 /* Fields of the data itself. */
 static const struct {
-    const char *go, *turn, *whole; /* in a macro for one exchange; for all messages */
+    const char *go, *turn, *whole; /* in a macro for one exchange; in a template for all messages */
 } fields[] = {
     {"System", "System", "qn.system"},
     {"Prompt", "Prompt", "''"},
@@ -172,7 +172,7 @@ static qn_err write_member(struct translator *t, const char *name, struct qn_buf
     return unsupported(t, ".%s is not known", name);
 }
 
-/* ".A.B" behind something; *structure: what comes out is shown as JSON by Go. */
+/* Reads ".A.B" after a value. *structure: Go writes this value as JSON. */
 static qn_err take_members(struct translator *t, struct words *w, struct qn_buf *out,
                            bool *structure)
 {
@@ -309,7 +309,7 @@ static qn_err take_operand(struct translator *t, struct words *w, struct qn_buf 
     return unsupported(t, "'%s' is not known", name);
 }
 
-/* Functions by how Jinja says them. */
+/* Functions by their form in Jinja. */
 enum form { INFIX, CHAIN, PREFIX, FILTER, INDEX, SLICE };
 static const struct {
     const char *go, *jinja;
@@ -340,7 +340,7 @@ static qn_err write_call(struct translator *t, size_t f, const struct qn_buf *ar
         for (size_t i = 1; i < n; i++)
             qn_buf_fmt(out, "%s%s", op, args[i].data);
         break;
-    case CHAIN: /* the first is equal to one of the others */
+    case CHAIN: /* true if the first value equals one of the others */
         for (size_t i = 1; i < n; i++)
             qn_buf_fmt(out, "%s%s%s%s", i > 1 ? " or " : "", a, op, args[i].data);
         break;
@@ -366,7 +366,8 @@ static bool ends_command(struct words *w)
     return at_end(w) || *w->p == ')' || *w->p == '|';
 }
 
-/* One command: an operand, or a function and its values; piped is its last one, or NULL. */
+/* Reads one command: an operand, or a function and its arguments; piped is its last argument, or
+ * NULL. */
 static qn_err take_command(struct translator *t, struct words *w, const struct qn_buf *piped,
                            struct qn_buf *out, bool *structure)
 {
@@ -567,7 +568,7 @@ static qn_err begin_else(struct translator *t, struct words *w)
     return QN_OK;
 }
 
-/* "$x := value" and "$x = value". False: it is none. */
+/* Reads "$x := value" and "$x = value". False: it is neither. */
 static bool set_variable(struct translator *t, struct words *w, qn_err *err)
 {
     struct words ahead = *w;
@@ -643,7 +644,7 @@ static qn_err action(struct translator *t, const char *s, size_t n)
 
 static qn_err translate(struct translator *t)
 {
-    bool trim = false; /* the action before eats white space */
+    bool trim = false; /* the previous action removes white space after it */
     qn_err err = QN_OK;
     while (t->p < t->end && !err && !t->out->overflow) {
         const char *open = memmem(t->p, (size_t)(t->end - t->p), "{{", 2);
@@ -693,8 +694,8 @@ static const char whole_begin[] =
     "{% set qn.system = qn.system + ('\\n\\n' if qn.system else '') + m['content'] %}"
     "{% endif %}{% endfor %}";
 
-/* The first two of these in a row, NULL: none. Not strstr: the address sanitizer's looks at all of
- * the text each time. */
+/* Returns the first two consecutive c, NULL: none. strstr is not used, because the address
+ * sanitizer's version scans the whole text at each call. */
 static const char *find_two(const char *s, char c)
 {
     for (s = strchr(s, c); s && s[1] != c; s = strchr(s + 1, c))
@@ -702,16 +703,16 @@ static const char *find_two(const char *s, char c)
     return s;
 }
 
-/* Each byte is looked at a few times only, however many brackets there are: texts are large and the
- * loop waits. */
+/* Reads each byte only a few times, independent of the number of brackets, because texts may be
+ * large and this runs on the loop's thread. */
 static bool is_go(const char *text)
 {
     static const char *const words[] = {".",    "$",     "if ",    "range ",  "with ",     "end",
                                         "else", "json ", "block ", "define ", "template ", "/*"};
     if (strstr(text, "{%"))
         return false;
-    const char *close = find_two(text, '}'); /* the first one behind p, NULL: none */
-    const char *searched = text;             /* up to here */
+    const char *close = find_two(text, '}'); /* the first one after p, NULL: none */
+    const char *searched = text;             /* the text before this has been searched */
     for (const char *p = find_two(text, '{'); p; p = find_two(p, '{')) {
         p += 2;
         p += *p == '-';
@@ -723,7 +724,7 @@ static bool is_go(const char *text)
             close = find_two(p, '}');
         for (const char *at = p > searched ? p : searched; close && at + 2 < close; at++)
             if ((*at == ' ' || *at == '(') && at[1] == '.' && isupper((unsigned char)at[2]))
-                return true; /* a field somewhere behind a function's name */
+                return true; /* a field anywhere after a function's name */
         searched = close;
     }
     return false;

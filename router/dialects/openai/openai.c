@@ -1,7 +1,6 @@
-/* What OpenAI's chat and completion endpoints share: the members about sampling, the frame of a
- * chunk, usage, errors. Names and shapes: https://platform.openai.com/docs/api-reference; the
- * members beyond OpenAI's (top_k, min_p, repeat_penalty, timings) are named as other local
- * servers name them. */
+/* Shared by OpenAI's chat and completion endpoints: sampling members, the frame of a chunk, usage,
+ * errors. Names and shapes: https://platform.openai.com/docs/api-reference; members beyond OpenAI's
+ * (top_k, min_p, repeat_penalty, timings) have the names that other local servers use. */
 #include "dialects/openai/openai.h"
 
 #include "answers/answer.h"
@@ -17,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scalars that pass straight to the sampler. Types and ranges are the contract's. */
+/* Members passed unchanged to the sampler. Types and ranges are the contract's. */
 static const struct {
     const char *member, *field;
-    bool minus_one; /* -1 stands for "no limit", as if nothing had been said */
+    bool minus_one; /* -1 means "no limit", like an absent value */
 } scalars[] = {
     {"max_tokens", "max_tokens", true},
     {"n_predict", "max_tokens", true},
@@ -40,8 +39,8 @@ static const struct {
     {"ignore_eos", "ignore_eos", false},
 };
 
-/* Common members that are read elsewhere, and those of OpenAI's that change nothing here: there is
- * one tier, nothing is stored of a chat, and prompts are cached whatever their key. */
+/* Common members that are read elsewhere, and OpenAI's members without effect: there is one service
+ * tier, chats are not stored, and prompts are cached independently of their key. */
 static const char *const known_common[] = {
     "model",
     "stream",
@@ -89,19 +88,19 @@ static qn_err read_bias(const struct qn_jref *v, struct qn_request *rq, struct q
     return QN_OK;
 }
 
-/* How the model is loaded for this request, and how long it stays. */
+/* Reads the context for loading the model and the time that the model stays loaded. */
 static qn_err read_stay(const struct qn_jref *root, struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(root, "ctx_size");
-    int64_t context = 0; /* the child's choice */
+    int64_t context = 0; /* 0: the child chooses */
     qn_err err = qn_json_i64_opt(&v, 0, INT32_MAX, &context, e);
     if (!err && context > 0)
         rq->context = context;
     return err ? err : qn_keep_alive_of(root, &rq->keep_alive_ms, e);
 }
 
-/* max_tokens was replaced by max_completion_tokens: which one a request with both means is not
- * known. null says nothing. */
+/* max_completion_tokens replaced max_tokens, so a request with both is ambiguous. null counts as
+ * absent. */
 static qn_err check_one_limit(const struct qn_jref *root, struct qn_error *e)
 {
     struct qn_jref older = qn_json_get(root, "max_tokens");
@@ -233,7 +232,7 @@ qn_err qn_openai_take_call(struct qn_reply *r, struct qn_openai_choice *c, size_
     if (*fresh) {
         c->calls = qn_xrealloc(c->calls, (c->n_calls + 1) * sizeof *c->calls);
         struct qn_openai_call *it = &c->calls[c->n_calls++];
-        /* Ids are unique in a conversation: they come from the reply's random id. */
+        /* Ids are unique in a conversation, because they are derived from the reply's random id. */
         it->id = ev->call_id && *ev->call_id ? qn_arena_strdup(r->arena, ev->call_id)
                                              : qn_arena_fmt(r->arena, "call_%.24s%zx%llx", r->id,
                                                             index, (long long)ev->call);
@@ -336,7 +335,7 @@ bool qn_openai_ends_late(const struct qn_reply *r)
 void qn_openai_stream_end(struct qn_reply *r, const char *prefix, const char *object)
 {
     const struct qn_openai_ask *ask = r->rq->own;
-    if (ask->include_usage) { /* a chunk of its own, without choices */
+    if (ask->include_usage) { /* in a chunk of its own, without choices */
         struct qn_jw w = qn_openai_chunk(r, prefix, object);
         qn_jw_arr_end(&w);
         qn_openai_usage_write(r->own, &w);

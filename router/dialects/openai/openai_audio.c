@@ -1,5 +1,5 @@
-/* POST audio/transcriptions and audio/translations: a sound file in, what is said in it out, as
- * JSON, text, subtitles (SubRip, WebVTT) or, streamed, as server-sent events. Names and shapes:
+/* POST audio/transcriptions and audio/translations: an audio file in, the transcript out, as JSON,
+ * text, subtitles (SubRip, WebVTT) or, streamed, as server-sent events. Names and shapes:
  * https://platform.openai.com/docs/api-reference/audio; WebVTT: https://www.w3.org/TR/webvtt1/. */
 #include "dialects/openai/openai.h"
 #include "dialects/shared/form.h"
@@ -22,27 +22,27 @@ static const char *const form_names[FORMS] = {"json", "text", "srt", "vtt", "ver
 
 static const char *const known[] = {"file", "language", "prompt", "response_format", "temperature",
                                     "include", "stream", "timestamp_granularities",
-                                    /* OpenAI's, without effect here: sounds are cut as the model
-                                       needs it */
+                                    /* OpenAI's, without effect here: audio is split as the model
+                                     * needs */
                                     "chunking_strategy", NULL};
 
 struct ask {
     enum form form;
-    bool words, segments; /* of a verbose reply */
+    bool words, segments; /* members of a verbose reply */
     bool logprobs;
     double temperature;
 };
 
-/* What has been heard so far. */
+/* The transcript received so far. */
 struct heard {
-    struct qn_buf text;     /* as the segments have it */
+    struct qn_buf text;     /* concatenated texts of the segments */
     struct qn_buf list;     /* segments as JSON items, or as subtitles */
     struct qn_buf words;    /* as JSON items */
     struct qn_buf logprobs; /* as JSON items */
-    size_t n;               /* segments */
-    size_t told;            /* streams: bytes of text that are told or left out */
-    double end_s, audio_ms; /* audio_ms NAN: nobody said */
-    const char *language;   /* NULL: nobody said */
+    size_t n;               /* number of segments */
+    size_t told;            /* streams: bytes of text that are written or dropped */
+    double end_s, audio_ms; /* audio_ms NAN: unknown */
+    const char *language;   /* NULL: unknown */
 };
 
 static bool is_blank(char c)
@@ -171,7 +171,7 @@ static qn_err parse_as(struct qn_request *rq, bool translate, struct qn_error *e
     if ((err = qn_form_bool(rq, &v, &rq->stream, e)))
         return err;
     if (rq->stream && ask->form != AS_JSON && ask->form != AS_TEXT) {
-        rq->stream = false; /* the error is told whole */
+        rq->stream = false; /* the error is not streamed */
         return qn_json_fail(&v, e, "response_format %s cannot be streamed: json and text can",
                             form_names[ask->form]);
     }
@@ -216,14 +216,14 @@ static void free_heard(void *own)
     free(h);
 }
 
-/* The text from `from` on without blanks at its ends; *from moves to its end. */
+/* Returns the text from `from` on without blanks at either end; *from becomes its end. */
 static const char *stripped(struct qn_buf *text, size_t *from, size_t *n)
 {
     const char *p = qn_buf_cstr(text);
     size_t end = text->len, at = *from;
     while (end > at && is_blank(p[end - 1]))
         end--;
-    if (at == 0) /* later ones are within the text */
+    if (at == 0) /* blanks of later segments are within the text */
         while (at < end && is_blank(p[at]))
             at++;
     *n = end - at;
@@ -266,8 +266,9 @@ static void write_time(double s, char point, struct qn_buf *out)
                point, ms % 1000);
 }
 
-/* One subtitle. An empty line would end it, and an arrow would look like times: blanks become one,
- * and WebVTT's three characters of mark-up are written as its references; SubRip has none. */
+/* Appends one subtitle. An empty line would end it, and an arrow would look like times, so blanks
+ * are collapsed to one space. WebVTT's three mark-up characters are written as character
+ * references, which SubRip does not have. */
 static void add_subtitle(struct heard *h, bool vtt, const struct qn_event *ev)
 {
     struct qn_buf *out = &h->list;
@@ -296,7 +297,7 @@ static void add_subtitle(struct heard *h, bool vtt, const struct qn_event *ev)
             qn_buf_str(out, "&lt;");
         else if (vtt && c == '>')
             qn_buf_str(out, "&gt;");
-        else if (vtt || strncmp(ev->text + at, "-->", 3) != 0) /* an arrow loses a dash */
+        else if (vtt || strncmp(ev->text + at, "-->", 3) != 0) /* removes a dash of an arrow */
             qn_buf_char(out, c);
         at++;
     }
@@ -318,7 +319,7 @@ static void close_event(struct qn_reply *r, struct qn_jw *w)
     qn_buf_str(r->out, "\n\n");
 }
 
-/* What is new in a stream. Blanks at its end wait: the text may end there. */
+/* Writes the new text of a stream. Blanks at its end are held back, as the text may end there. */
 static qn_err tell_delta(struct qn_reply *r, const struct qn_event *ev, struct qn_error *e)
 {
     struct heard *h = r->own;
@@ -343,11 +344,11 @@ static qn_err tell_delta(struct qn_reply *r, const struct qn_event *ev, struct q
     return QN_OK;
 }
 
-/* The items of a JSON array, behind those that are there. */
+/* Appends the items of a JSON array to those in out. */
 static void add_items(struct qn_buf *out, const char *array)
 {
     size_t n = strlen(array);
-    if (n <= 2) /* the codec wrote it: "[]" */
+    if (n <= 2) /* the codec writes an empty array as "[]" */
         return;
     if (out->len)
         qn_buf_char(out, ',');

@@ -1,5 +1,5 @@
-/* POST chat/completions. Members about sampling are in openai.c, messages in openai_messages.c,
- * tools in openai_tools.c, the answer's form and reasoning in openai_form.c. */
+/* POST chat/completions. Sampling members are in openai.c, messages in openai_messages.c, tools in
+ * openai_tools.c, the output's form and reasoning in openai_form.c. */
 #include "dialects/openai/openai.h"
 #include "dialects/shared/defaults.h"
 #include "dialects/shared/logprobs.h"
@@ -35,12 +35,12 @@ static const char *const known[] = {
     "documents",
     "continue_final_message",
     "modalities",
-    "prediction", /* a hint only */
+    "prediction", /* only a hint for speed */
     "verbosity",
     NULL,
 };
 
-/* "modalities": an answer has no sound. */
+/* "modalities": audio output is not supported. */
 static qn_err read_modalities(const struct qn_jref *v, struct qn_error *e)
 {
     struct qn_jref it;
@@ -133,7 +133,7 @@ static void write_logprobs(struct qn_jw *w, bool asked, struct qn_buf *items)
 
 static const char chunk_object[] = "chat.completion.chunk";
 
-/* One item of "choices" in a stream is open: its delta is being written. */
+/* Opens one item of "choices" in a stream and its delta. */
 static struct qn_jw open_delta(struct qn_reply *r, size_t index)
 {
     struct qn_jw w = qn_openai_chunk(r, prefix, chunk_object);
@@ -161,7 +161,7 @@ static const char *finish_name(const struct qn_reply *r, const struct qn_openai_
                                                           : qn_finish_name(c->finish);
 }
 
-/* The first chunk of a choice. A choice that begins by calling a tool has no content. */
+/* Writes the first chunk of a choice. A choice that begins with a tool call has no content. */
 static void begin_choice(struct qn_reply *r, size_t index, struct qn_openai_choice *c, bool content)
 {
     if (c->begun)
@@ -174,7 +174,7 @@ static void begin_choice(struct qn_reply *r, size_t index, struct qn_openai_choi
     qn_openai_chunk_end(r, &w);
 }
 
-/* {"name","arguments"}; name NULL: a later piece. */
+/* Writes {"name","arguments"}; name NULL: a later piece. */
 static void write_function(struct qn_jw *w, const char *key, const char *name,
                            const char *arguments)
 {
@@ -186,7 +186,7 @@ static void write_function(struct qn_jw *w, const char *key, const char *name,
     qn_jw_obj_end(w);
 }
 
-/* The head of a call: {"id","type","function" of one call of a tool. */
+/* Writes the head of a tool call: {"id","type","function". */
 static void write_call(struct qn_jw *w, const struct qn_openai_call *call, const char *arguments)
 {
     qn_jw_kstr(w, "id", call->id);
@@ -235,7 +235,7 @@ static void end_choice(struct qn_reply *r, size_t index, struct qn_openai_choice
     qn_buf_clear(&c->logprobs);
 }
 
-/* More text or reasoning. */
+/* Writes more text or reasoning. */
 static qn_err say(struct qn_reply *r, size_t index, struct qn_openai_choice *c,
                   const struct qn_event *ev, struct qn_error *e)
 {
@@ -243,7 +243,7 @@ static qn_err say(struct qn_reply *r, size_t index, struct qn_openai_choice *c,
     bool text = ev->kind == QN_EV_TEXT;
     if (!text && ask->hide_reasoning)
         return QN_OK;
-    /* Only tokens of the content count: those of the reasoning are left out. */
+    /* Only tokens of the content are included, not those of the reasoning. */
     qn_err err = text && ask->logprobs && ev->logprobs
                      ? qn_logprobs_add(ev->logprobs, true, &c->logprobs, e)
                      : QN_OK;
@@ -291,7 +291,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
     return QN_OK;
 }
 
-/* "message" of a whole reply. */
+/* Writes "message" of a non-streamed reply. */
 static void write_message(struct qn_jw *w, const struct qn_openai_ask *ask,
                           struct qn_openai_choice *c)
 {

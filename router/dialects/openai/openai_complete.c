@@ -1,4 +1,4 @@
-/* POST completions: raw text in, its continuation out. One job per prompt. */
+/* POST completions: raw text in, the text that continues it out. One job per prompt. */
 #include "dialects/openai/openai.h"
 #include "dialects/shared/defaults.h"
 
@@ -16,7 +16,7 @@ static const char *const known[] = {
     "prompt", "echo", "suffix", "best_of", "response_format", "grammar", "json_schema", NULL,
 };
 
-/* Columns of the answer's logprobs in struct qn_openai_choice. */
+/* Columns of logprobs in struct qn_openai_choice. */
 enum { TOP = 0, TOKENS = 1, OFFSETS = 2 };
 
 static qn_err read_tokens(const struct qn_jref *list, struct qn_request *rq, struct qn_job *job,
@@ -39,7 +39,7 @@ static qn_err read_tokens(const struct qn_jref *list, struct qn_request *rq, str
     return QN_OK;
 }
 
-/* One prompt: a string, or an array of tokens. */
+/* Reads one prompt: a string, or an array of tokens. */
 static qn_err read_one(const struct qn_jref *v, struct qn_request *rq, struct qn_job *job,
                        struct qn_error *e)
 {
@@ -57,7 +57,7 @@ static qn_err read_prompts(const struct qn_jref *v, struct qn_request *rq,
                            const struct qn_job *pattern, struct qn_error *e)
 {
     struct qn_jref it = *v;
-    bool list = false; /* several prompts; an array of numbers is one */
+    bool list = false; /* several prompts; an array of numbers is one prompt */
     if (qn_json_type(v) == QN_JSON_ARRAY) {
         if (!qn_json_first(v, &it))
             return qn_json_fail(v, e, "at least one prompt is needed");
@@ -84,7 +84,8 @@ static qn_err read_prompts(const struct qn_jref *v, struct qn_request *rq,
     return err;
 }
 
-/* best_of: so many are written, and the n with the greatest probability per token are told. */
+/* best_of: this many choices are generated, and the n with the greatest probability per token are
+ * returned. */
 static qn_err read_best_of(const struct qn_jref *root, const struct qn_request *rq,
                            struct qn_sampling *s, struct qn_openai_ask *ask, struct qn_error *e)
 {
@@ -106,8 +107,8 @@ static qn_err read_best_of(const struct qn_jref *root, const struct qn_request *
     return QN_OK;
 }
 
-/* OpenAI's number of alternatives per token, or as in Lemonade whether the tokens' own
- * log-probabilities are wanted. */
+/* Reads OpenAI's number of alternatives per token or, as in Lemonade, whether the log-probabilities
+ * of the tokens themselves are wanted. */
 static qn_err read_logprobs(const struct qn_jref *root, struct qn_sampling *s, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(root, "logprobs");
@@ -178,7 +179,8 @@ static qn_err add_tokens(struct qn_openai_choice *c, const struct qn_event *ev, 
     for (bool more = qn_json_first(&root, &token); more; more = qn_json_next(&token)) {
         struct qn_jref text = qn_json_get(&token, "token"), p = qn_json_get(&token, "logprob");
         struct qn_jref top = qn_json_get(&token, "top");
-        bool has_p = qn_json_type(&p) == QN_JSON_NUMBER; /* the very first token has none */
+        /* The first token of the prompt has none. */
+        bool has_p = qn_json_type(&p) == QN_JSON_NUMBER;
         if (has_p) {
             c->logprob_sum += qn_json_raw_f64(&p);
             c->logprob_n++;
@@ -254,7 +256,7 @@ static void write_choice(struct qn_jw *w, size_t index, const char *text, bool l
     qn_jw_obj_end(w);
 }
 
-/* The last chunk of a choice. */
+/* Writes the last chunk of a choice. */
 static void end_choice(struct qn_reply *r, size_t index, struct qn_openai_choice *c, bool usage)
 {
     struct qn_jw w = qn_openai_chunk(r, prefix, object);
@@ -308,7 +310,7 @@ static double likelihood(const struct qn_openai_choice *c)
     return c->logprob_n ? c->logprob_sum / (double)c->logprob_n : -INFINITY;
 }
 
-/* The likeliest of a job's choices that has not been told yet. */
+/* Returns the most likely of a job's choices that is not in the reply yet. */
 static struct qn_openai_choice *take_best(const struct qn_openai *o, size_t job)
 {
     struct qn_openai_choice *best = NULL;

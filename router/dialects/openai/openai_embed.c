@@ -10,7 +10,7 @@ struct ask {
     bool base64;
 };
 
-/* An array of token ids. */
+/* Checks an array of token ids. */
 static qn_err check_tokens(const struct qn_jref *list, struct qn_error *e)
 {
     struct qn_jref it;
@@ -34,7 +34,7 @@ static qn_err check_one(const struct qn_jref *v, struct qn_error *e)
     return err || *text ? err : qn_json_fail(v, e, "must not be empty");
 }
 
-/* One text, several, the tokens of one, or of several. */
+/* Reads one text, several texts, the tokens of one, or of several. */
 static qn_err read_input(const struct qn_jref *v, struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref it;

@@ -1,5 +1,6 @@
-/* What form an answer has: JSON by a schema, a grammar, how much it reasons first and where its
- * reasoning goes. Beside OpenAI's own members stand those that other local servers made common. */
+/* The form of the output: JSON by a schema, a grammar, the amount of reasoning before it, and where
+ * reasoning is written. Besides OpenAI's members it reads those that other local servers have made
+ * common. */
 #include "dialects/openai/openai.h"
 
 #include "base/str.h"
@@ -30,7 +31,7 @@ qn_err qn_openai_keep_json(const struct qn_jref *v, enum qn_json_type type, size
     return err;
 }
 
-/* The answer must be what `at`, a member, says; only one such member is allowed. */
+/* Constrains the output to what the member `at` says; only one such member is allowed. */
 static qn_err take(struct qn_job *job, bool grammar, const struct qn_jref *at,
                    struct qn_request *rq, struct qn_error *e)
 {
@@ -43,7 +44,7 @@ static qn_err take(struct qn_job *job, bool grammar, const struct qn_jref *at,
         return qn_openai_keep_json(at, QN_JSON_OBJECT, QN_JOB_CONSTRAINT_BYTES_MAX, rq,
                                    &job->constrain.schema, e);
     qn_err err = qn_json_str(at, &text, e);
-    if (err || !*text) /* an empty grammar is none */
+    if (err || !*text) /* an empty grammar means no grammar */
         return err;
     if (strlen(text) > QN_JOB_CONSTRAINT_BYTES_MAX)
         return qn_json_fail(at, e, "too long: at most %d bytes", QN_JOB_CONSTRAINT_BYTES_MAX);
@@ -98,7 +99,7 @@ qn_err qn_openai_constraints(const struct qn_jref *root, struct qn_request *rq, 
 
 qn_err qn_openai_effort(const struct qn_jref *v, struct qn_chat *chat, struct qn_error *e)
 {
-    /* The model is told the nearest of the four that the contract has. */
+    /* The nearest of the contract's four efforts is used. */
     static const struct {
         const char *name, *effort;
         int64_t think;
@@ -121,7 +122,8 @@ qn_err qn_openai_effort(const struct qn_jref *v, struct qn_chat *chat, struct qn
     return qn_json_fail(v, e, "'%.40s' is none of none, minimal, low, medium, high, xhigh", text);
 }
 
-/* A number of tokens to reason with, as several servers take it: 0 is none, less is any. */
+/* Reads a budget of reasoning tokens, as several servers have it: 0 means none, a negative value no
+ * limit. */
 static qn_err read_budget(const struct qn_jref *v, struct qn_chat *chat, struct qn_error *e)
 {
     int64_t tokens;
@@ -163,7 +165,7 @@ static qn_err read_thinking(const struct qn_jref *v, struct qn_chat *chat, struc
     return err;
 }
 
-/* Where reasoning goes: a member of its own, the text, or nowhere. */
+/* Where reasoning is written: to a member of its own, into the text, or nowhere. */
 static qn_err read_place(const struct qn_jref *root, struct qn_chat *chat,
                          struct qn_openai_ask *ask, struct qn_error *e)
 {
@@ -203,7 +205,7 @@ qn_err qn_openai_reasoning(const struct qn_jref *root, struct qn_request *rq, st
     };
     qn_err err = qn_openai_keep_json(&vars, QN_JSON_OBJECT, QN_JOB_PROMPT_BYTES_MAX, rq,
                                      &chat->template_vars, e);
-    /* What is said more plainly wins over what is said before it here. */
+    /* More specific members override this one. */
     if (!err && qn_json_type(&in_vars) == QN_JSON_BOOL)
         chat->think = qn_json_raw_bool(&in_vars);
     if (!err)

@@ -1,9 +1,8 @@
 /* POST images/generations (JSON), images/edits and images/variations (forms): descriptions and
- * pictures in, pictures out. Names and shapes:
- * https://platform.openai.com/docs/api-reference/images; width, height, steps, cfg_scale,
- * sample_method, flow_shift and upscaling are Lemonade's. A picture is told as base64; who asks for
- * a URL gets one that holds the picture (RFC 2397), since nothing is kept here that a URL could
- * lead to. */
+ * images in, images out. Names and shapes: https://platform.openai.com/docs/api-reference/images;
+ * width, height, steps, cfg_scale, sample_method, flow_shift and upscaling are Lemonade's. An image
+ * is written as base64; a client that asks for a URL gets a data URL (RFC 2397), because the server
+ * stores no images. */
 #include "dialects/openai/openai.h"
 #include "dialects/shared/form.h"
 
@@ -24,7 +23,8 @@ enum {
     SIZE_TEXT = 16
 };
 
-/* Read here, or OpenAI's without effect: who uses it, and what only its own models can do. */
+/* Members read here, and OpenAI's members without effect: the end user, and features of its own
+ * models. */
 static const char *const known[] = {"prompt",
                                     "negative_prompt",
                                     "size",
@@ -58,9 +58,9 @@ struct ask {
     const char *size;   /* "512x512", or NULL */
 };
 
-/* A picture that has come. */
+/* A generated image. */
 struct picture {
-    char *data; /* NULL: it has not */
+    char *data; /* NULL: not received yet */
     size_t len;
 };
 
@@ -71,7 +71,7 @@ struct pictures {
 
 /* ---- parse ---- */
 
-/* "512x512"; "auto" is the model's own. */
+/* Reads "512x512"; "auto" is the model's own size. */
 static qn_err read_size(const struct qn_request *rq, const struct qn_jref *root,
                         struct qn_image *image, struct qn_error *e)
 {
@@ -93,7 +93,7 @@ static qn_err read_size(const struct qn_request *rq, const struct qn_jref *root,
             return qn_json_fail(&v, e, "each side has %d to %d pixels", QN_JOB_SIDE_MIN,
                                 QN_JOB_SIDE_MAX);
     }
-    /* Sides of their own win over a size. */
+    /* width and height override size */
     int64_t width = image->width, height = image->height;
     side = qn_json_get(root, "width");
     if (!err)
@@ -109,7 +109,7 @@ static qn_err read_size(const struct qn_request *rq, const struct qn_jref *root,
     return err;
 }
 
-/* Numbers of the steps to a picture, and what they are called. */
+/* Reads the number of denoising steps, under any of its names. */
 static qn_err read_steps(const struct qn_request *rq, const struct qn_jref *root,
                          struct qn_job *job, struct qn_error *e)
 {
@@ -130,13 +130,13 @@ static qn_err read_steps(const struct qn_request *rq, const struct qn_jref *root
     v = qn_json_get(root, "seed");
     if (!err)
         err = qn_form_i64(rq, &v, -1, INT64_C(1) << 53, &seed, e);
-    if (seed >= 0) /* -1 stands for any */
+    if (seed >= 0) /* -1 means random */
         job->sampling.seed = seed;
     v = qn_json_get(root, "sample_method");
     return err ? err : qn_form_text(&v, METHOD_CHARS, &image->sample_method, e);
 }
 
-/* In which form pictures come back. */
+/* Reads the form in which images are returned. */
 static qn_err read_answer(struct qn_request *rq, const struct qn_jref *root, struct ask *ask,
                           struct qn_job *job, struct qn_error *e)
 {
@@ -162,7 +162,7 @@ static qn_err read_answer(struct qn_request *rq, const struct qn_jref *root, str
         err = qn_fail_param(e, QN_EINVAL, "n", "Invalid value for 'n': must be between 1 and %d",
                             N_MAX);
     job->sampling.n = n;
-    v = qn_json_get(root, "partial_images"); /* so many at most: none is within the promise */
+    v = qn_json_get(root, "partial_images"); /* an upper limit, which no partial images satisfy */
     if (!err)
         err = qn_form_i64(rq, &v, 0, 3, &partial, e);
     v = qn_json_get(root, "stream");
@@ -173,7 +173,7 @@ static qn_err read_prompts(const struct qn_jref *root, struct qn_image *image, s
 {
     struct qn_jref v = qn_json_get(root, "prompt");
     if (image->kind == QN_IMAGE_VARIATION)
-        return QN_OK; /* its own picture says it all */
+        return QN_OK; /* only the images are needed */
     qn_err err = qn_form_text(&v, PROMPT_CHARS, &image->prompt, e);
     if (!err && (!image->prompt || !*image->prompt))
         err = qn_form_missing("prompt", e);
@@ -190,7 +190,7 @@ static qn_err check_picture(const char *name, const char *data, size_t len, stru
     return QN_OK;
 }
 
-/* The form's pictures of one field behind those that the job has. */
+/* Adds the form's images of one field to those of the job. */
 static qn_err read_pictures(const struct qn_request *rq, const char *name,
                             enum qn_attachment_role role, size_t max, struct qn_job *job,
                             struct qn_error *e)
@@ -235,7 +235,7 @@ static qn_err parse_as(struct qn_request *rq, enum qn_image_kind kind, struct qn
         (err = read_steps(rq, &root, job, e)))
         return err;
     if ((err = read_answer(rq, &root, ask, job, e))) {
-        rq->stream = false; /* told whole */
+        rq->stream = false; /* not streamed */
         return err;
     }
     if (image->width != QN_UNSET)
@@ -260,7 +260,7 @@ static qn_err parse_vary(struct qn_request *rq, struct qn_error *e)
     return parse_as(rq, QN_IMAGE_VARIATION, e);
 }
 
-/* The picture of an upscaling: base64, which may stand in a data URL. */
+/* Decodes the image of an upscaling: base64, possibly in a data URL. */
 static qn_err decode_picture(struct qn_request *rq, const char *text, struct qn_job *job,
                              struct qn_error *e)
 {
@@ -281,7 +281,7 @@ static qn_err decode_picture(struct qn_request *rq, const char *text, struct qn_
     return err;
 }
 
-/* Its own words for what is missing are Lemonade's. */
+/* Messages for missing members are Lemonade's. */
 static qn_err parse_upscale(struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref root = qn_json_root(rq->doc), v = qn_json_get(&root, "image");
@@ -329,7 +329,7 @@ static void free_pictures(void *own)
     free(p);
 }
 
-/* "b64_json" or "url", straight into the reply: pictures are large. */
+/* Writes "b64_json" or "url" directly into the reply, because images are large. */
 static void write_picture(struct qn_reply *r, const struct picture *p, struct qn_jw *w)
 {
     const struct ask *ask = r->rq->own;
@@ -349,7 +349,7 @@ static void write_facts(const struct qn_reply *r, struct qn_jw *w)
         qn_jw_kstr(w, "size", ask->size);
 }
 
-/* Streams: one event for each picture. */
+/* Streams: writes one event for each image. */
 static void tell_picture(struct qn_reply *r, const struct picture *p)
 {
     const struct ask *ask = r->rq->own;
@@ -402,7 +402,7 @@ static void end(struct qn_reply *r)
 {
     const struct pictures *p = r->own;
     if (r->rq->stream)
-        return; /* every picture has been told */
+        return; /* every image has been written */
     struct qn_jw w = qn_jw_to(r->out);
     qn_jw_obj(&w);
     qn_jw_ki64(&w, "created", r->created_s);
@@ -418,8 +418,8 @@ static void end(struct qn_reply *r)
     qn_jw_obj_end(&w);
 }
 
-/* What Lemonade's clients know of upscaling's failures. Why it failed is in the log; what is wrong
- * with the request, and why a model does not load, is told as everywhere. */
+/* Replaces messages of failures by those that Lemonade's clients expect for upscaling. The cause is
+ * in the log; errors of the request, and of loading the model, are reported as elsewhere. */
 static void reword_upscale(const struct qn_request *rq, struct qn_problem *p,
                            struct qn_error *words)
 {

@@ -1,5 +1,5 @@
-/* Chat's messages become a conversation (talk.h): roles, contents of parts, calls of tools and the
- * deprecated calls of functions. */
+/* Converts a chat's messages to a conversation (talk.h): roles, content parts, tool calls and the
+ * deprecated function calls. */
 #include "dialects/openai/openai.h"
 
 #include "base/str.h"
@@ -11,7 +11,7 @@
 static const struct {
     const char *name;
     enum qn_role role;
-    bool content; /* must have one */
+    bool content; /* content is required */
 } roles[] = {
     {"system", QN_ROLE_SYSTEM, true}, {"developer", QN_ROLE_SYSTEM, true},
     {"user", QN_ROLE_USER, true},     {"assistant", QN_ROLE_ASSISTANT, false},
@@ -51,14 +51,14 @@ static qn_err add_part(const struct qn_jref *part, struct qn_talk *t, struct qn_
     if (!qn_str_eq(name, "text") && !qn_str_eq(name, "refusal"))
         return qn_json_fail(
             &type, e, "parts of type '%.40s' are not supported: text and image_url are", name);
-    v = qn_json_get(part, name); /* the text's member is called as its type */
+    v = qn_json_get(part, name); /* the member with the text has the name of its type */
     err = qn_json_str(&v, &text, e);
     if (!err)
         qn_talk_text(t, text);
     return err;
 }
 
-/* A content: a string, or an array of parts. */
+/* Reads a content: a string, or an array of parts. */
 static qn_err add_content(const struct qn_jref *content, struct qn_talk *t, struct qn_error *e)
 {
     if (qn_json_type(content) == QN_JSON_STRING) {
@@ -78,7 +78,7 @@ static qn_err add_content(const struct qn_jref *content, struct qn_talk *t, stru
     return err;
 }
 
-/* {"name","arguments"}: of a call, or of the deprecated function_call. */
+/* Reads {"name","arguments"}: of a tool call, or of the deprecated function_call. */
 static qn_err add_function(const struct qn_jref *function, const char *id, struct qn_talk *t,
                            struct qn_error *e)
 {
@@ -114,7 +114,7 @@ static qn_err add_calls(const struct qn_jref *calls, struct qn_talk *t, struct q
     return err;
 }
 
-/* The first of the two members that is a text. */
+/* Returns the first of the two members that is a text. */
 static qn_err first_text(const struct qn_jref *m, const char *a, const char *b, const char **out,
                          struct qn_error *e)
 {

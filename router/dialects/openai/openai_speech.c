@@ -1,6 +1,6 @@
-/* POST audio/speech: text in, sound out: the file whole, its bytes as they are made, or as
- * server-sent events. Names and shapes: https://platform.openai.com/docs/api-reference/audio, and
- * Lemonade's stream_format "audio", which makes bare samples (pcm). */
+/* POST audio/speech: text in, audio out, as a complete file, as bytes while they are generated, or
+ * as server-sent events. Names and shapes: https://platform.openai.com/docs/api-reference/audio,
+ * and Lemonade's stream_format "audio", which yields raw samples (pcm). */
 #include "dialects/openai/openai.h"
 #include "dialects/shared/form.h"
 
@@ -17,7 +17,7 @@ enum { INPUT_CHARS = 4096, VOICE_CHARS = 64, LANGUAGE_CHARS = 16 };
 static const char *const known[] = {"input",           "voice",    "instructions",  "speed",
                                     "response_format", "language", "stream_format", NULL};
 
-/* NULL: by its rate. */
+/* Content types of formats; NULL: depends on the sample rate. */
 static const struct {
     const char *format, *type;
 } formats[] = {
@@ -34,21 +34,21 @@ struct ask {
 };
 
 struct spoken {
-    int64_t bytes, input, output; /* the last two are tokens */
+    int64_t bytes, input, output; /* input and output are tokens */
 };
 
-/* A name, or an object with its id. */
+/* Reads a name, or an object with its id. */
 static qn_err read_voice(const struct qn_jref *root, const char **out, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(root, "voice"), id = qn_json_get(&v, "id");
-    *out = "shimmer"; /* as Lemonade's document has it */
+    *out = "shimmer"; /* the default in Lemonade's document */
     qn_err err = qn_form_text(qn_json_type(&v) == QN_JSON_OBJECT ? &id : &v, VOICE_CHARS, out, e);
     if (!err && !**out)
         err = qn_json_fail(&v, e, "must not be empty");
     return err;
 }
 
-/* How the answer comes, and as what kind of file. */
+/* Reads how the reply is sent, and its file format. */
 static qn_err read_way(const struct qn_jref *root, struct ask *ask, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(root, "stream_format");
@@ -110,7 +110,7 @@ static void begin(struct qn_reply *r)
     r->own = qn_xcalloc(1, sizeof(struct spoken));
 }
 
-/* What the bytes are, which of bare samples depends on their rate. */
+/* Returns the content type, which for raw samples depends on their rate. */
 static const char *type_of(const struct ask *ask, const struct qn_event *ev, struct qn_arena *arena)
 {
     const char *type = formats[ask->format].type;
@@ -175,7 +175,7 @@ static void end(struct qn_reply *r)
     qn_buf_str(r->out, "\n\ndata: [DONE]\n\n");
 }
 
-/* Words have no place within a sound. */
+/* Whether the reply is audio, in which no text can be written. */
 static bool is_sound(const struct qn_request *rq)
 {
     const struct ask *ask = rq->own;

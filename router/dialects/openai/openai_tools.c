@@ -1,5 +1,5 @@
-/* Tools and the choice among them, as chat, its deprecated functions and the Responses API write
- * them: {"type":"function","function":{...}} or the function's members beside the type. */
+/* Tools and tool_choice in the forms of chat, its deprecated functions and the Responses API:
+ * {"type":"function","function":{...}} or the function's members beside the type. */
 #include "dialects/openai/openai.h"
 
 #include "base/str.h"
@@ -12,26 +12,26 @@ enum {
     ALLOWED_MAX = 1000 /* names in an allowed_tools choice */
 };
 
-/* What a tool_choice says. */
+/* A parsed tool_choice. */
 struct choice {
     enum qn_tool_choice mode;
     const char *name;     /* NAMED */
-    const char **allowed; /* the names of allowed_tools, sorted */
+    const char **allowed; /* the names in allowed_tools, sorted */
     size_t n_allowed;
-    bool limited; /* there is such a list */
+    bool limited; /* the choice has such a list */
 };
 
-/* The tools of a request on their way into a job. */
+/* Collects the tools of a request for a job. */
 struct gather {
     struct qn_buf list;
     struct qn_jw w;
     const struct choice *choice;
     size_t n;
-    bool flat;  /* a tool's members are looked for beside its type */
-    bool found; /* the one that must be called is there */
+    bool flat;  /* a tool's members are beside its type */
+    bool found; /* the tool that must be called exists */
 };
 
-/* The object that has a tool's name. */
+/* Returns the object that has a tool's name. */
 static struct qn_jref function_of(const struct qn_jref *tool)
 {
     struct qn_jref inner = qn_json_get(tool, "function");
@@ -49,7 +49,8 @@ static bool allowed(const struct choice *c, const char *name)
                                                    sizeof *c->allowed, compare_names));
 }
 
-/* The names of the list, sorted: every tool of the request is looked up among them. */
+/* Reads the names of the list and sorts them, as every tool of the request is looked up among
+ * them. */
 static void take_allowed(const struct qn_jref *list, struct qn_arena *arena, struct choice *c)
 {
     struct qn_jref tool;
@@ -71,7 +72,7 @@ static qn_err read_mode(const struct qn_jref *v, enum qn_tool_choice *out, struc
         {"auto", QN_TOOLS_AUTO},
         {"none", QN_TOOLS_NONE},
         {"required", QN_TOOLS_REQUIRED},
-        {"any", QN_TOOLS_REQUIRED}, /* as Mistral's API calls it */
+        {"any", QN_TOOLS_REQUIRED}, /* the name in Mistral's API */
     };
     const char *text;
     qn_err err = qn_json_str(v, &text, e);
@@ -85,7 +86,7 @@ static qn_err read_mode(const struct qn_jref *v, enum qn_tool_choice *out, struc
     return qn_json_fail(v, e, "'%.40s' is none of auto, none, required", text);
 }
 
-/* {"mode","tools"}, within "allowed_tools" or beside the type. */
+/* Reads {"mode","tools"}, in "allowed_tools" or beside the type. */
 static qn_err read_allowed(const struct qn_jref *v, struct qn_arena *arena, struct choice *c,
                            struct qn_error *e)
 {
@@ -132,7 +133,7 @@ static qn_err read_choice(const struct qn_jref *v, struct qn_arena *arena, struc
     return qn_json_str(&name, &c->name, e);
 }
 
-/* One function: its members but the type become a tool of the job. */
+/* Makes one function a tool of the job, with all members but the type. */
 static qn_err add_function(struct gather *g, const struct qn_jref *f, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(f, "name"), it;
@@ -190,7 +191,7 @@ static qn_err add_tool(struct gather *g, const struct qn_jref *tool, struct qn_e
     return add_function(g, flat && qn_json_type(&inner) <= QN_JSON_NULL ? tool : &inner, e);
 }
 
-/* The list of tools, or of deprecated functions, that the choice leaves. */
+/* Reads the list of tools, or of deprecated functions, that the choice allows. */
 static qn_err read_list(const struct qn_jref *list, const struct qn_openai_ask *ask,
                         const struct choice *choice, const struct qn_jref *choice_at,
                         struct qn_request *rq, struct qn_chat *chat, struct qn_error *e)

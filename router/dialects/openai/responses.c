@@ -1,5 +1,6 @@
-/* POST responses: the answer. Events of the job become items (reasoning, message, function call),
- * told whole at the end or, in a stream, by an event for every step, each with its number. */
+/* POST responses: the response. The job's events become items (reasoning, message, function call),
+ * written as a whole at the end or, in a stream, as an event for every step with a sequence
+ * number. */
 #include "dialects/openai/responses.h"
 
 #include "answers/answer.h"
@@ -16,21 +17,21 @@ static const char *const id_prefixes[] = {[REASONING] = "rs_", [MESSAGE] = "msg_
 
 struct item {
     enum item_kind kind;
-    const char *id, *call_id, *name; /* in the request's arena; the last two of a CALL */
-    struct qn_buf text;              /* what it says, or the call's arguments */
-    struct qn_buf logprobs;          /* of a MESSAGE: items of a list */
-    bool cut;                        /* it ends before its end */
+    const char *id, *call_id, *name; /* in the request's arena; call_id and name only of a CALL */
+    struct qn_buf text;              /* the item's text, or the call's arguments */
+    struct qn_buf logprobs;          /* of a MESSAGE: list items */
+    bool cut;                        /* the output was cut off within the item */
 };
 
 struct state {
     struct item *items;
     size_t n;
-    int64_t calls;    /* items of kind CALL */
+    int64_t calls;    /* number of items of kind CALL */
     bool open;        /* the last item is not complete */
     int64_t sequence; /* number of the next event */
     bool created;     /* the first events have been written */
     enum qn_finish finish;
-    struct qn_openai usage; /* only its sums */
+    struct qn_openai usage; /* only the sums are used */
 };
 
 static const struct qn_responses_ask *ask_of(const struct qn_reply *r)
@@ -56,7 +57,7 @@ static void free_state(void *own)
     free(s);
 }
 
-/* Around one event of the stream. */
+/* Opens and closes one event of the stream. */
 static struct qn_jw open_event(struct qn_reply *r, struct state *s, const char *type)
 {
     qn_buf_str(r->out, "event: ");
@@ -75,7 +76,7 @@ static void close_event(struct qn_reply *r, struct qn_jw *w)
     qn_buf_str(r->out, "\n\n");
 }
 
-/* The same of an event about the last item. */
+/* The same for an event about the last item. */
 static struct qn_jw open_item_event(struct qn_reply *r, struct state *s, const char *type)
 {
     struct qn_jw w = open_event(r, s, type);
@@ -84,7 +85,7 @@ static struct qn_jw open_item_event(struct qn_reply *r, struct state *s, const c
     return w;
 }
 
-/* The one part of a reasoning item or a message. */
+/* Writes the single part of a reasoning item or a message. */
 static void write_part(struct qn_jw *w, struct item *it, bool summary, bool empty)
 {
     qn_jw_obj(w);
@@ -102,7 +103,7 @@ static void write_part(struct qn_jw *w, struct item *it, bool summary, bool empt
     qn_jw_obj_end(w);
 }
 
-/* A list with that part, or an empty one. */
+/* Writes a list with that part, or an empty list. */
 static void write_parts(struct qn_jw *w, const char *key, struct item *it, bool summary, bool empty)
 {
     qn_jw_key(w, key);
@@ -165,7 +166,7 @@ static void write_usage(const struct qn_openai *u, struct qn_jw *w)
     qn_jw_obj_end(w);
 }
 
-/* The code of an answer that failed, of the few that OpenAI's clients know. */
+/* The error code of a failed response, from the few that OpenAI's clients know. */
 static const char *failure_code(const struct qn_problem *p)
 {
     if (p->error->code == QN_ECONTEXT)
@@ -180,7 +181,8 @@ static const char *answer_id(const struct qn_reply *r)
     return qn_arena_fmt(r->arena, "resp_%.*s", QN_ANSWER_ID_DIGITS, r->answer_id);
 }
 
-/* The response object. s MAY be NULL (nothing has been said), p is NULL unless it failed. */
+/* Writes the response object. s MAY be NULL (no output yet); p is NULL unless the response has
+ * failed. */
 static void write_response(const struct qn_reply *r, struct state *s, const char *status,
                            const struct qn_problem *p, struct qn_jw *w)
 {
@@ -233,7 +235,7 @@ static void say_response(struct qn_reply *r, struct state *s, const char *type, 
     close_event(r, &w);
 }
 
-/* The first two events, before the first thing that is said. */
+/* Writes the first two events, before the first output. */
 static void say_created(struct qn_reply *r, struct state *s)
 {
     if (s->created || !r->rq->stream)
@@ -254,8 +256,8 @@ static void say_item(struct qn_reply *r, struct state *s, const char *type, bool
 
 /* Names of the events about an item's part. */
 static const struct {
-    const char *added, *delta, *text_done, *done; /* added, done NULL: a call has no parts */
-    const char *index;                            /* the part's number is called so */
+    const char *added, *delta, *text_done, *done; /* added and done NULL: a call has no parts */
+    const char *index;                            /* the name of the part's index */
 } part_events[] = {
     {"response.content_part.added", "response.reasoning_text.delta", "response.reasoning_text.done",
      "response.content_part.done", "content_index"},
@@ -335,7 +337,7 @@ static struct item *open_item(struct qn_reply *r, struct state *s, enum item_kin
     return it;
 }
 
-/* More of the last item. logprobs: of this piece, or NULL. */
+/* Writes more of the last item. logprobs: of this piece, or NULL. */
 static qn_err say_more(struct qn_reply *r, struct state *s, const char *piece, const char *logprobs,
                        struct qn_error *e)
 {
@@ -410,7 +412,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
     if (ev->kind != QN_EV_DONE)
         return say_text(r, s, ev, e);
     s->finish = ev->finish;
-    if (s->n == 0) /* an answer has a message, if an empty one */
+    if (s->n == 0) /* a response has at least one message, even an empty one */
         open_item(r, s, MESSAGE, ev);
     if (s->open)
         s->items[s->n - 1].cut = ev->finish == QN_FINISH_LENGTH;
@@ -449,7 +451,8 @@ static void end(struct qn_reply *r)
     write_response(r, s, status, NULL, &w);
 }
 
-/* Within a stream: the error event, then the response as it is now, which has failed. */
+/* Within a stream: writes the error event, then the response as it is so far, with the status
+ * failed. */
 static void fail(struct qn_reply *r, const struct qn_problem *p)
 {
     if (!r->started) {

@@ -1,5 +1,5 @@
-/* Input items of the Responses API become a conversation. What an assistant did in one turn is
- * several items (reasoning, message, calls) and one message of a chat template. */
+/* Converts input items of the Responses API to a conversation. An assistant's turn is several items
+ * (reasoning, message, calls) here and one message in a chat template. */
 #include "dialects/openai/responses.h"
 
 #include "base/str.h"
@@ -14,33 +14,34 @@ const char qn_responses_reasoning_mark[] = "quince:";
 enum {
     ID_MAX = 64,
     REFERENCES_MAX = 256,
-    OLD_ID_DIGITS = 24 /* of answers that earlier versions have kept */
+    OLD_ID_DIGITS = 24 /* in ids of responses stored by earlier versions */
 };
 
-/* A kept answer, opened. */
+/* A stored response, parsed. */
 struct opened {
-    struct qn_jref sent, root, said; /* its input's items; its body, and that one's output */
+    struct qn_jref sent, root, said; /* items of its input; its body; the output of the body */
 };
 
-/* An item of a kept answer by the id it has written in it. */
+/* An item of a stored response, by the id that is written in it. */
 struct named {
     const char *id;
-    size_t place; /* the first of several has the name */
+    size_t place; /* of several items with one id, the first is used */
     struct qn_jref item;
 };
 
-/* The conversation in the making. */
+/* The conversation that is being built. */
 struct turn {
     struct qn_talk talk;
     const struct qn_request *rq;
-    const struct opened *kept; /* rq->n_kept of them */
-    struct named *names;       /* of their items, sorted; NULL until a reference is looked up */
+    const struct opened *kept; /* rq->n_kept stored responses */
+    /* Ids of their items, sorted; NULL until the first reference is looked up. */
+    struct named *names;
     size_t n_names;
-    bool system;       /* the open message is a system's */
-    bool assistant;    /* the open message is an assistant's, */
-    bool acted;        /* and it has said or called something */
-    size_t references; /* so far */
-    bool by_reference; /* an item that is referred to is being added */
+    bool system;       /* the open message is a system message */
+    bool assistant;    /* the open message is an assistant's */
+    bool acted;        /* and has text or a call */
+    size_t references; /* number of references so far */
+    bool by_reference; /* the item that is being added was referred to */
 };
 
 static void begin_message(struct turn *t, enum qn_role role)
@@ -51,7 +52,7 @@ static void begin_message(struct turn *t, enum qn_role role)
     t->acted = false;
 }
 
-/* The open message is an assistant's from here on; fresh: one that has not acted. */
+/* Makes the open message an assistant's; fresh: one without text and calls. */
 static void assistant(struct turn *t, bool fresh)
 {
     if (!t->assistant || (fresh && t->acted))
@@ -68,7 +69,7 @@ static qn_err add_image(struct turn *t, const struct qn_jref *part, struct qn_er
     return qn_openai_image(qn_json_type(&url) == QN_JSON_OBJECT ? &inner : &url, &t->talk, e);
 }
 
-/* A content or an output: a string or an array of parts. */
+/* Reads a content or an output: a string or an array of parts. */
 static qn_err add_content(struct turn *t, const struct qn_jref *content, struct qn_error *e)
 {
     static const char *const texts[] = {"input_text", "output_text", "text", "summary_text",
@@ -123,7 +124,7 @@ static qn_err add_message(struct turn *t, const struct qn_jref *item, struct qn_
         assistant(t, true);
         t->acted = true;
     } else if (qn_str_eq(name, "system") || qn_str_eq(name, "developer")) {
-        /* Many templates read no system message but the first: those in a row become one. */
+        /* Adjacent system messages become one, as many templates use only the first. */
         if (!t->system)
             begin_message(t, QN_ROLE_SYSTEM);
     } else if (qn_str_eq(name, "user")) {
@@ -165,7 +166,7 @@ static qn_err add_output(struct turn *t, const struct qn_jref *item, struct qn_e
     return add_content(t, &output, e);
 }
 
-/* The texts of a reasoning item's parts; *any becomes true when there is one. */
+/* Adds the texts of a reasoning item's parts; *any is set if there is one. */
 static qn_err add_thoughts(struct turn *t, const struct qn_jref *parts, bool *any,
                            struct qn_error *e)
 {
@@ -202,7 +203,7 @@ static qn_err add_reasoning(struct turn *t, const struct qn_jref *item, struct q
     qn_err err = add_thoughts(t, &content, &any, e);
     if (!err)
         err = qn_json_str_opt(&sealed, &text, e);
-    /* What another server has encrypted cannot be read here. */
+    /* Reasoning that another server has encrypted cannot be read. */
     if (!err && !any && text && qn_str_starts(text, qn_responses_reasoning_mark)) {
         assistant(t, true);
         any = true;
@@ -228,7 +229,7 @@ static int compare_names(const void *a, const void *b)
     return order ? order : x->place < y->place ? -1 : 1;
 }
 
-/* Counts the items that have a name and, when names is not NULL, notes them. */
+/* Counts the items that have an id and, if names is not NULL, records them. */
 static size_t name_items(const struct qn_jref *list, size_t n, struct named *names)
 {
     struct qn_jref it;
@@ -256,14 +257,15 @@ static void name_all(struct turn *t)
     qsort(t->names, n, sizeof *t->names, compare_names);
 }
 
-/* Items of an input that brought no name have one all the same, by their place. */
+/* Finds an input item without an id of its own by the id derived from its index. */
 static bool find_unnamed(const struct turn *t, const char *id, struct qn_jref *item)
 {
     const char *mark = strchr(id, 'i');
     char own[ID_MAX];
     if (!mark || strlen(id) >= ID_MAX)
         return false;
-    size_t place = strtoul(mark + 1, NULL, 16); /* what else stands there shows in the comparison */
+    /* Other characters are found by the comparison below. */
+    size_t place = strtoul(mark + 1, NULL, 16);
     for (size_t k = 0; k < t->rq->n_kept; k++) {
         input_id(t->rq->kept[k].id, place, own);
         if (!qn_str_eq(own, id))
@@ -276,7 +278,7 @@ static bool find_unnamed(const struct turn *t, const char *id, struct qn_jref *i
     return false;
 }
 
-/* Looks for the item among those of the kept answers. */
+/* Finds the item among those of the stored responses. */
 static bool find_item(struct turn *t, const char *id, struct qn_jref *item)
 {
     if (!t->names)
@@ -332,7 +334,7 @@ static qn_err add_item(struct turn *t, const struct qn_jref *item, struct qn_err
     qn_err err = qn_json_str_opt(&type, &name, e);
     if (!err && !name) {
         struct qn_jref id = qn_json_get(item, "id");
-        if (qn_json_type(&id) == QN_JSON_STRING) /* the type of a reference may be left out */
+        if (qn_json_type(&id) == QN_JSON_STRING) /* the type of a reference may be missing */
             return add_reference(t, item, e);
         err = qn_json_str(&type, &name, e);
     }
@@ -365,7 +367,8 @@ static void open_kept(const struct qn_request *rq, struct opened *kept)
     }
 }
 
-/* A reference is kept as what it stands for: the answer it points into may go. */
+/* References are replaced by their items, because the response that they point to may be
+ * deleted. */
 static void print_items(struct turn *t, const struct qn_jref *list, struct qn_buf *out)
 {
     struct qn_jref item, other;
@@ -385,7 +388,7 @@ static void print_items(struct turn *t, const struct qn_jref *list, struct qn_bu
     qn_buf_char(out, ']');
 }
 
-/* The items of a request as they are kept: an array, also of a text alone. */
+/* Makes the array of a request's items to be stored, also if the input is a single text. */
 static qn_err keep_input(struct turn *t, const struct qn_jref *input, struct qn_request *rq,
                          struct qn_responses_ask *ask, struct qn_error *e)
 {
@@ -490,7 +493,7 @@ void qn_responses_item_write(const struct qn_jref *item, const char *id, struct 
         if (qn_str_eq(it.key, "id"))
             continue;
         qn_jw_key(w, it.key);
-        if (text) { /* shown as the parts it stands for */
+        if (text) { /* written as the message that the text stands for */
             struct qn_jref role = qn_json_get(item, "role");
             bool own = qn_str_eq(qn_json_raw_str(&role), "assistant");
             qn_jw_arr(w);

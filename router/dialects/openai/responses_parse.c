@@ -1,4 +1,4 @@
-/* The body of POST responses. */
+/* Parses the body of POST responses. */
 #include "dialects/openai/responses.h"
 #include "dialects/shared/defaults.h"
 
@@ -35,7 +35,8 @@ static const char *const known[] = {
     NULL,
 };
 
-/* Members that only OpenAI's own house can serve: better refused than silently different. */
+/* Members that only OpenAI's own servers support; they are refused, because ignoring them would
+ * silently change the result. */
 static const struct {
     const char *member, *why;
 } refused[] = {
@@ -43,7 +44,7 @@ static const struct {
     {"prompt", "prompts are not kept here: give instructions and input"},
 };
 
-/* Strings of the request that every answer repeats as they are; absent ones are left out. */
+/* Strings of the request that every response repeats unchanged; absent ones are omitted. */
 static const char *const repeated[] = {"user", "safety_identifier", "prompt_cache_key",
                                        "prompt_cache_retention"};
 
@@ -83,7 +84,8 @@ static qn_err read_include(const struct qn_jref *root, struct qn_sampling *s,
     int64_t asked = s->logprobs;
     err = qn_sampling_read(s, "logprobs", &top, e);
     if (!err && s->logprobs == 0 && asked == QN_UNSET)
-        s->logprobs = QN_UNSET; /* top_logprobs 0, and nobody asked for the tokens' own */
+        s->logprobs = QN_UNSET; /* top_logprobs is 0, and the tokens' own log-probabilities were not
+                                   asked for */
     ask->openai.logprobs = s->logprobs != QN_UNSET;
     return err;
 }
@@ -136,7 +138,7 @@ static qn_err read_truncation(const struct qn_jref *root, struct qn_job *job, st
     return err;
 }
 
-/* The conversation that is gone on with must be there whole. */
+/* The conversation that is continued must be completely stored. */
 static qn_err read_previous(const struct qn_jref *root, const struct qn_request *rq,
                             struct qn_responses_ask *ask, struct qn_error *e)
 {
@@ -154,7 +156,7 @@ static qn_err read_previous(const struct qn_jref *root, const struct qn_request 
     return QN_OK;
 }
 
-/* What was sent under a name, or fallback, a JSON value. */
+/* Writes the request's value of this name, or fallback, a JSON value. */
 static void repeat(struct qn_jw *w, const struct qn_jref *object, const char *key,
                    const char *fallback)
 {
@@ -171,7 +173,7 @@ static void repeat(struct qn_jw *w, const struct qn_jref *object, const char *ke
     qn_buf_deinit(&text);
 }
 
-/* The members of an answer that come from its request, as text without the braces around. */
+/* Makes the members of a response that come from its request, as text without the braces. */
 static qn_err write_echo(const struct qn_jref *root, struct qn_request *rq,
                          struct qn_responses_ask *ask, const struct qn_sampling *s,
                          struct qn_error *e)
@@ -224,7 +226,7 @@ static qn_err write_echo(const struct qn_jref *root, struct qn_request *rq,
     return err;
 }
 
-/* Members that are read for their type alone. */
+/* Members of which only the type is checked. */
 static qn_err check_rest(const struct qn_jref *root, struct qn_error *e)
 {
     struct qn_jref metadata = qn_json_get(root, "metadata");
@@ -238,10 +240,11 @@ static qn_err check_rest(const struct qn_jref *root, struct qn_error *e)
     qn_buf_deinit(&text);
     if (!fits)
         return qn_json_fail(&metadata, e, "too long: at most %d bytes", QN_RESPONSES_METADATA_MAX);
-    return qn_json_i64_opt(&calls, 1, INT32_MAX, &n, e); /* counts the tools that are not here */
+    /* Limits calls of built-in tools, which this server does not have. */
+    return qn_json_i64_opt(&calls, 1, INT32_MAX, &n, e);
 }
 
-/* max_output_tokens and the members that chat has, too. */
+/* Reads max_output_tokens and the members that chat has, too. */
 static qn_err read_common(const struct qn_jref *root, struct qn_request *rq, struct qn_job *job,
                           struct qn_responses_ask *ask, struct qn_error *e)
 {
@@ -258,7 +261,7 @@ static qn_err read_common(const struct qn_jref *root, struct qn_request *rq, str
     return err ? err : read_text(root, rq, job, e);
 }
 
-/* Before anything is made of the input, or looked up for it. */
+/* Called before the input is converted or looked up. */
 static qn_err check_items(const struct qn_jref *root, struct qn_error *e)
 {
     struct qn_jref input = qn_json_get(root, "input");
@@ -317,7 +320,7 @@ size_t qn_responses_earlier(const struct qn_json *doc, struct qn_arena *arena, c
     struct qn_jref previous = qn_json_get(&root, "previous_response_id");
     size_t n = 0;
     if (qn_json_count(&input) > QN_RESPONSES_ITEMS_MAX)
-        return 0; /* it is refused when it is parsed */
+        return 0; /* parse refuses it later */
     if (*qn_json_raw_str(&previous))
         *chain = qn_json_raw_str(&previous);
     if (qn_json_type(&input) != QN_JSON_ARRAY)

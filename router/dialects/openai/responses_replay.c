@@ -1,6 +1,6 @@
-/* An answer that is kept, told once more as a stream: its items become events of a job again, which
- * the dialect says as it says those of a model. Ids and texts come out the same; each text is one
- * delta, so the numbers of events are those of a stream of few words. */
+/* Replays a stored response as a stream: its items are converted to the events of a job, which the
+ * dialect writes like those of a model. Ids and texts are the same; each text is one delta, so the
+ * numbers of events differ from those of the first stream. */
 #include "dialects/openai/responses.h"
 
 #include "base/str.h"
@@ -21,7 +21,7 @@ static bool is_made(const char *key)
     return false;
 }
 
-/* A buffer's text in the request's arena; QN_ELIMIT when there is no room. */
+/* Copies a buffer's text into the request's arena; QN_ELIMIT if it has no room. */
 static qn_err keep(struct qn_buf *b, struct qn_arena *arena, const char **out, struct qn_error *e)
 {
     char *copy = b->overflow ? NULL : qn_arena_try(arena, b->len + 1);
@@ -32,7 +32,7 @@ static qn_err keep(struct qn_buf *b, struct qn_arena *arena, const char **out, s
     return QN_OK;
 }
 
-/* The request's members, which every response object repeats. */
+/* Reads the request's members, which every response object repeats. */
 static qn_err read_echo(const struct qn_jref *root, struct qn_responses_ask *ask,
                         struct qn_arena *arena, struct qn_error *e)
 {
@@ -55,7 +55,7 @@ static qn_err read_echo(const struct qn_jref *root, struct qn_responses_ask *ask
     return err;
 }
 
-/* A part's log-probabilities as events carry them. */
+/* Converts a part's log-probabilities to the form of events. */
 static qn_err read_logprobs(const struct qn_jref *list, struct qn_arena *arena, const char **out,
                             struct qn_error *e)
 {
@@ -90,7 +90,7 @@ static const char *text_of(const struct qn_jref *object, const char *key)
     return qn_json_raw_str(&v);
 }
 
-/* The one part of a message or a piece of reasoning; false when there is none. */
+/* Returns the single part of a message or a reasoning item; false if there is none. */
 static bool first_part(const struct qn_jref *item, const char *list, struct qn_jref *parts,
                        struct qn_jref *part)
 {
@@ -98,7 +98,7 @@ static bool first_part(const struct qn_jref *item, const char *list, struct qn_j
     return qn_json_first(parts, part);
 }
 
-/* What the whole answer says of how it was asked for. */
+/* Derives options of the request (summary, encrypted content) from the complete output. */
 static void read_habits(const struct qn_jref *output, struct qn_responses_ask *ask)
 {
     struct qn_jref it;
@@ -110,7 +110,7 @@ static void read_habits(const struct qn_jref *output, struct qn_responses_ask *a
     }
 }
 
-/* An item as the event that made it. */
+/* Converts an item to the event that it was made of. */
 static qn_err read_item(const struct qn_jref *item, int64_t *calls, struct qn_arena *arena,
                         struct qn_event *ev, struct qn_error *e)
 {
@@ -138,7 +138,7 @@ static qn_err read_item(const struct qn_jref *item, int64_t *calls, struct qn_ar
 static int64_t number_of(const struct qn_jref *object, const char *key)
 {
     struct qn_jref v = qn_json_get(object, key);
-    int64_t n = 0; /* what is not there counts as none */
+    int64_t n = 0; /* an absent number counts as 0 */
     (void)qn_json_i64(&v, 0, INT64_C(1) << 53, &n, NULL);
     return n;
 }
@@ -155,7 +155,7 @@ static void read_usage(const struct qn_jref *root, struct qn_event *ev)
     ev->usage.reasoning = number_of(&out, "reasoning_tokens");
 }
 
-/* The items one by one, then the ends. */
+/* Writes the items one by one, then the end. */
 static qn_err play(struct qn_reply *r, const struct qn_jref *root, struct qn_error *e)
 {
     struct qn_jref output = qn_json_get(root, "output"), it;
@@ -176,7 +176,7 @@ static qn_err play(struct qn_reply *r, const struct qn_jref *root, struct qn_err
     return err ? err : qn_responses.event(r, 0, &ev, e);
 }
 
-/* Drops the events that the client has: each ends with an empty line, and holds none. */
+/* Drops the events that the client has; each ends with an empty line and contains none. */
 static void skip_events(struct qn_buf *out, int64_t n)
 {
     size_t at = 0;

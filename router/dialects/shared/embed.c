@@ -36,7 +36,7 @@ qn_err qn_embed_inputs(struct qn_request *rq, const struct qn_jref *v, bool one,
         return qn_json_fail(v, e, "at most %d inputs are allowed, not %zu", QN_JOB_INPUTS_MAX, n);
     m->count = (int64_t)n;
     m->inputs = *v;
-    m->inputs.up = NULL; /* what it points to is the caller's stack */
+    m->inputs.up = NULL; /* it points to the caller's stack */
     m->one = one;
     rq->stream = m->count > QN_EMBED_WHOLE_INPUTS && rq->jobs->task == QN_TASK_EMBED;
     return QN_OK;

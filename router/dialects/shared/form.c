@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of a field's name without the brackets that make it a list. */
+/* Returns the length of a field's name without the brackets that make it a list. */
 static size_t bare_length(const char *name, bool *list)
 {
     size_t n = strlen(name), k = n;
@@ -20,7 +20,7 @@ static size_t bare_length(const char *name, bool *list)
     return *list ? k : n;
 }
 
-/* Looks at all of the part, so each is asked once. */
+/* Reads the whole part, so it is called once for each part. */
 static bool is_file(const struct qn_part *p)
 {
     return p->filename || memchr(p->data, '\0', p->len) || !qn_utf8_valid(p->data, p->len);
@@ -33,7 +33,7 @@ static bool same_field(const struct qn_part *a, const struct qn_part *b)
     return n == m && memcmp(a->name, b->name, n) == 0;
 }
 
-/* Writes the field of part number i and, if it is a list, all others of its name. */
+/* Writes the field of part i and, if it is a list, all other parts of the same name. */
 static qn_err write_field(const struct qn_multipart *m, const bool *file, size_t i,
                           struct qn_arena *arena, struct qn_jw *w, struct qn_error *e)
 {
@@ -44,7 +44,7 @@ static qn_err write_field(const struct qn_multipart *m, const bool *file, size_t
         if (file[k] || !same_field(&m->v[k], p))
             continue;
         bare_length(m->v[k].name, &other);
-        return list && other ? QN_OK /* it has been written */
+        return list && other ? QN_OK /* it has been written with the first one */
                              : qn_fail_param(e, QN_EINVAL, p->name,
                                              "%s: the form has this field twice", p->name);
     }
@@ -65,7 +65,7 @@ static qn_err write_field(const struct qn_multipart *m, const bool *file, size_t
     return QN_OK;
 }
 
-/* Parts of one name are few, and so are parts: pairs of them may be compared. */
+/* Parts, and parts with the same name, are few, so pairs of them may be compared. */
 static qn_err split(const struct qn_multipart *all, struct qn_arena *arena, struct qn_json **doc,
                     struct qn_multipart *files, struct qn_error *e)
 {
@@ -124,7 +124,7 @@ size_t qn_form_files(const struct qn_request *rq, const char *name, const struct
     return found;
 }
 
-/* True when v is to be read as a text. */
+/* Whether v is to be read as a text. */
 static bool as_text(const struct qn_request *rq, const struct qn_jref *v)
 {
     return rq->files && qn_json_type(v) == QN_JSON_STRING;
@@ -176,7 +176,7 @@ qn_err qn_form_text(const struct qn_jref *v, size_t chars_max, const char **out,
     if (err || !text)
         return err;
     for (const char *p = text; *p; p++)
-        chars += ((unsigned char)*p & 0xC0) != 0x80; /* not within a character */
+        chars += ((unsigned char)*p & 0xC0) != 0x80; /* not a continuation byte of UTF-8 */
     if (chars > chars_max)
         return qn_json_fail(v, e, "has %zu characters, at most %zu are allowed", chars, chars_max);
     *out = text;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A hundred years are as good as for ever, and stay far from overflow. */
+/* A hundred years count as no limit and are far from overflow. */
 static const double MS_MAX = 100.0 * 366 * 24 * 3600 * 1000;
 
 enum { NUMBER_MAX = 32 };
@@ -15,12 +15,12 @@ static const struct {
     const char *name;
     double ms;
 } units[] = {
-    /* longer names before their beginnings */
+    /* longer names precede their prefixes */
     {"ms", 1},     {"us", 1e-3}, {"\xc2\xb5s", 1e-3}, {"ns", 1e-6},
     {"h", 3600e3}, {"m", 60e3},  {"s", 1e3},
 };
 
-/* "1h30m": numbers, each with its unit. */
+/* Parses "1h30m": numbers with units. */
 static bool read_duration(const char *s, double *ms)
 {
     double sum = 0, sign = *s == '-' ? -1 : 1;
@@ -64,7 +64,7 @@ qn_err qn_keep_alive_read(const struct qn_jref *v, int64_t *ms, struct qn_error 
     } else {
         return qn_json_fail(v, e, "expected a number of seconds or a text like \"5m\"");
     }
-    /* Less than a millisecond is not nothing. */
+    /* rounded up, so that less than a millisecond is not 0 */
     *ms = t < 0 ? -1 : (int64_t)ceil(t > MS_MAX ? MS_MAX : t);
     return QN_OK;
 }

@@ -1,5 +1,5 @@
-/* See languages.h. The languages are those of OpenAI's speech models; names and codes as ISO 639-1
- * has them, and 639-2 where there is no shorter code. */
+/* See languages.h. The languages are those of OpenAI's speech models; names and codes follow ISO
+ * 639-1, or 639-2 for languages without a shorter code. */
 #include "dialects/shared/languages.h"
 
 #include "base/str.h"

@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-enum { TOKEN_BYTES_MAX = 1024 }; /* looked at; longer tokens are told apart by these */
+/* Bytes that are compared; longer tokens are distinguished by these. */
+enum { TOKEN_BYTES_MAX = 1024 };
 
-/* {"token","logprob","bytes"} of one entry, without the closing brace. */
+/* Writes {"token","logprob","bytes"} of one entry, without the closing brace. */
 static void write_token(const struct qn_jref *token, struct qn_jw *w)
 {
     struct qn_jref text = qn_json_get(token, "token"), p = qn_json_get(token, "logprob");
@@ -22,7 +23,7 @@ static void write_token(const struct qn_jref *token, struct qn_jw *w)
     qn_jw_key(w, "bytes");
     qn_jw_arr(w);
     for (bool more = qn_json_first(&bytes, &it); more; more = qn_json_next(&it)) {
-        int64_t byte = 0; /* what is none counts as zero */
+        int64_t byte = 0; /* an invalid number counts as 0 */
         (void)qn_json_i64(&it, 0, 255, &byte, NULL);
         qn_jw_i64(w, byte);
     }
@@ -35,7 +36,7 @@ void qn_logprobs_name(const struct qn_jref *token, struct qn_buf *out)
     char raw[TOKEN_BYTES_MAX];
     size_t n = 0;
     for (bool more = qn_json_first(&bytes, &it); more && n < sizeof raw; more = qn_json_next(&it)) {
-        int64_t byte = 0; /* what is none counts as zero */
+        int64_t byte = 0; /* an invalid number counts as 0 */
         (void)qn_json_i64(&it, 0, 255, &byte, NULL);
         raw[n++] = (char)byte;
     }

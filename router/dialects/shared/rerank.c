@@ -1,5 +1,5 @@
-/* POST rerank, reranking, reranker: how well each document answers a query. Results stand in the
- * documents' order, as Lemonade's API has them; top_n leaves the worst out. */
+/* POST rerank, reranking, reranker: the relevance of each document to a query. Results are in the
+ * order of the documents, as in Lemonade's API; top_n omits the least relevant ones. */
 #include "dialects/openai/openai.h"
 #include "dialects/shared/embed.h"
 
@@ -10,11 +10,11 @@ static const char *const known[] = {"query",    "documents", "texts", "top_n", "
                                     "truncate", NULL};
 
 struct ask {
-    size_t top; /* results that are told */
-    bool told;  /* with their documents */
+    size_t top; /* number of results in the reply */
+    bool told;  /* results contain their documents */
 };
 
-/* A document: a string, or an object with a text. */
+/* Reads a document: a string, or an object with a text. */
 static qn_err read_document(const struct qn_jref *v, const char **out, struct qn_error *e)
 {
     struct qn_jref text = qn_json_get(v, "text");
@@ -46,7 +46,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
         err = qn_json_fail(&v, e, "too long: at most %d bytes", QN_JOB_PROMPT_BYTES_MAX);
     v = qn_json_get(&root, "documents");
     if (qn_json_type(&v) <= QN_JSON_NULL) {
-        struct qn_jref texts = qn_json_get(&root, "texts"); /* as another server calls them */
+        struct qn_jref texts = qn_json_get(&root, "texts"); /* the name in another server's API */
         if (qn_json_type(&texts) > QN_JSON_NULL)
             v = texts;
     }
@@ -70,7 +70,7 @@ struct ranked {
     uint32_t index;
 };
 
-/* Better ones first, of equals those that came first. */
+/* More relevant ones first; of equals the earlier document. */
 static int compare(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -79,7 +79,7 @@ static int compare(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* Of each document whether it is among the best `top`; NULL: all are. */
+/* Returns for each document whether it is among the `top` most relevant; NULL: all are. */
 static bool *choose(const struct qn_embed_reply *m, size_t top)
 {
     if (top >= m->n)

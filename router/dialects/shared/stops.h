@@ -1,4 +1,4 @@
-/* Stop strings, as every API but for small habits writes them. */
+/* Stop strings, which all APIs write nearly alike. */
 #ifndef QN_DIALECTS_SHARED_STOPS_H
 #define QN_DIALECTS_SHARED_STOPS_H
 
@@ -8,11 +8,11 @@
 #include "contract/job.h"
 
 enum {
-    QN_STOPS_ONE = 1,   /* one string may stand for a list; "" is no stop string */
-    QN_STOPS_EMPTY = 2, /* empty strings in a list mean nothing; else they are refused */
+    QN_STOPS_ONE = 1,   /* a single string may replace the list; "" is not a stop string */
+    QN_STOPS_EMPTY = 2, /* empty strings in a list are ignored; otherwise they are refused */
 };
 
-/* Reads v, which may be absent or null (nothing happens). habits: QN_STOPS_. The strings are copied
+/* Reads v; absent or null leaves *out unchanged. habits: bits QN_STOPS_. The strings are copied
  * into arena. */
 qn_err qn_stops_read(const struct qn_jref *v, unsigned habits, struct qn_arena *arena,
                      struct qn_strings *out, struct qn_error *e);

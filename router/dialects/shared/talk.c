@@ -32,7 +32,8 @@ void qn_talk_deinit(struct qn_talk *t)
     qn_buf_deinit(&t->reasoning);
 }
 
-/* A copy in the arena, NULL of NULL. Texts of a conversation have a limit together. */
+/* Returns a copy in the arena, NULL for NULL. The total length of a conversation's texts is
+ * limited. */
 static const char *keep(struct qn_talk *t, const char *s, size_t n)
 {
     t->bytes += n;
@@ -62,7 +63,7 @@ static void push(struct qn_talk *t, struct qn_message_parts *list, size_t *cap,
     list->v[list->n++] = part;
 }
 
-/* The texts collected so far become one part: a picture follows, or the end. */
+/* Makes one part of the texts collected so far; called before an image and at the end. */
 static void part_of_text(struct qn_talk *t)
 {
     if (!t->texts)
@@ -81,7 +82,7 @@ static void close_message(struct qn_talk *t)
     if (!t->open)
         return;
     t->open = false;
-    if (t->text.len || !t->content.n) /* nothing said beside a picture is no part of its own */
+    if (t->text.len || !t->content.n) /* an empty text beside an image is not a part */
         part_of_text(t);
     struct qn_message_parts *all = &t->v[t->n - 1].parts;
     size_t n = (t->reasoning.len > 0) + t->content.n + t->calls.n;
@@ -134,7 +135,8 @@ void qn_talk_reasoning(struct qn_talk *t, const char *text)
     qn_buf_str(&t->reasoning, text);
 }
 
-/* The job's attachments with room for one more; NULL past a limit. Lists grow by doubling. */
+/* Makes room for one more attachment of the job; NULL past a limit. The array doubles when it is
+ * full. */
 static struct qn_attachment *attachment_new(struct qn_talk *t)
 {
     struct qn_attachments *a = &t->job->attachments;
@@ -151,7 +153,7 @@ static struct qn_attachment *attachment_new(struct qn_talk *t)
     return &a->v[a->n++];
 }
 
-/* The media type of a picture by its first bytes. */
+/* Detects the media type of an image by its first bytes. */
 static const char *type_of(const char *data, size_t n)
 {
     static const struct {
@@ -208,7 +210,7 @@ qn_err qn_talk_data_url(struct qn_talk *t, const struct qn_jref *at, const char 
     size_t head = comma ? (size_t)(comma - type) : 0, n = sizeof mark - 1;
     if (!qn_str_starts(url, "data:") || !comma || head < n || strncasecmp(comma - n, mark, n) != 0)
         return qn_json_fail(at, e, "expected a data URL in base64: data:image/png;base64,...");
-    /* What stands behind a further semicolon are parameters of the media type. */
+    /* further parameters of the media type follow after a semicolon */
     size_t len = strcspn(type, ";,");
     if (len > QN_JOB_MEDIA_TYPE_MAX)
         return qn_json_fail(at, e, "'%.40s' is no media type", type);

@@ -1,5 +1,5 @@
-/* POST tokenize, as llama-server and Lemonade have it: the tokens that a model makes of a text.
- * No start token is put before it unless add_special is true. Nothing is computed. */
+/* POST tokenize, as in llama-server and Lemonade: returns a model's tokens of a text. No start
+ * token is added unless add_special is true. Nothing is computed. */
 #include "dialects/dialect.h"
 #include "dialects/openai/openai.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct tokenized {
-    const char *tokens; /* a JSON array; NULL: not yet */
+    const char *tokens; /* a JSON array; NULL: not received yet */
 };
 
 static qn_err parse(struct qn_request *rq, struct qn_error *e)
@@ -32,7 +32,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     if (err)
         return err;
     job->complete.bare = !add_special;
-    /* An empty text has no tokens, and a model that is asked for it would begin with one. */
+    /* An empty text has no tokens; a model that is asked for it would add a start token. */
     rq->n_jobs = *job->complete.prompt || add_special;
     return QN_OK;
 }
