@@ -1,4 +1,4 @@
-/* GET, POST and DELETE internal/aliases: further names of models. */
+/* GET, POST and DELETE internal/aliases: additional names of models. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A change of the catalog cannot be called off, so this outlives a client that leaves. */
+/* A change of the catalog cannot be cancelled, so this outlives a client that disconnects. */
 struct asker {
     struct qn_waiting client;
     char *alias, *model; /* model NULL: the alias was removed */
@@ -78,7 +78,7 @@ static void change(const struct qn_models_api *api, struct qn_http *h, const cha
     qn_catalog_set_alias(api->models->catalog, a->alias, a->model, changed, a);
 }
 
-/* An alias means a model that is there, never another alias, and hides no model. */
+/* An alias must name an existing model, not another alias, and must not hide a model. */
 static qn_err check(const struct qn_models_api *api, const char *alias, const char *name,
                     char **model, struct qn_error *e)
 {
@@ -132,7 +132,7 @@ void qn_api_alias_add(const struct qn_models_api *api, struct qn_http *h, const 
     qn_json_free(doc);
 }
 
-/* The name stands in the path, or in the body. */
+/* The name is in the path, or in the body. */
 void qn_api_alias_remove(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc = NULL;

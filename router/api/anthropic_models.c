@@ -1,6 +1,6 @@
-/* GET models and models/{id} for clients of Anthropic's API, who say so by the header
- * anthropic-version: the same models, described as https://platform.claude.com/docs/en/api/models
- * describes them. */
+/* GET models and models/{id} for clients of Anthropic's API, recognised by the header
+ * anthropic-version: the same models, in the form of
+ * https://platform.claude.com/docs/en/api/models. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -41,7 +41,7 @@ static void write_model(struct qn_jw *w, const struct qn_model_row *row)
     qn_json_free(details);
 }
 
-/* Where the row of that name stands, or n. */
+/* Index of the row with this name, or n. */
 static size_t place_of(struct qn_snapshot *snap, const char *name)
 {
     size_t i = 0, n = qn_snapshot_count(snap);
@@ -50,7 +50,7 @@ static size_t place_of(struct qn_snapshot *snap, const char *name)
     return i;
 }
 
-/* The stretch of rows that limit, after_id and before_id ask for. */
+/* Determines the range of rows that limit, after_id and before_id ask for. */
 static qn_err read_page(struct qn_http *h, struct qn_snapshot *snap, size_t *from, size_t *to,
                         struct qn_error *e)
 {

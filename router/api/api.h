@@ -1,5 +1,5 @@
-/* What the server says about itself and does besides inference: handlers of the table in routes.c.
- * Each is given what its topic works with (topics.h). */
+/* All endpoints besides inference: handlers of the table in routes.c. Each handler gets the struct
+ * of its topic (topics.h). */
 #ifndef QN_API_API_H
 #define QN_API_API_H
 
@@ -57,7 +57,7 @@ void qn_api_metrics(const struct qn_watch_api *api, struct qn_http *h,
                     const char *id); /* metrics.c */
 void qn_api_running(const struct qn_models_api *api, struct qn_http *h,
                     const char *id); /* running.c */
-/* The places of a running model (running.c). */
+/* The slots of a running model (running.c). */
 struct qn_child_status;
 void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s);
 void qn_api_slot(const struct qn_models_api *api, struct qn_http *h,
@@ -68,7 +68,7 @@ void qn_api_upstream(const struct qn_models_api *api, struct qn_http *h,
                      const char *id); /* upstream.c */
 void qn_api_log_stream(const struct qn_watch_api *api, struct qn_http *h,
                        const char *id);        /* log_stream.c */
-extern const struct qn_ws_route qn_log_socket; /* the same over WebSockets */
+extern const struct qn_ws_route qn_log_socket; /* the same over WebSocket */
 void qn_api_logs(const struct qn_watch_api *api, struct qn_http *h, const char *id); /* logs.c */
 void qn_api_system_info(const struct qn_engines_api *api, struct qn_http *h,
                         const char *id); /* system.c */
@@ -132,66 +132,66 @@ void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const 
 void qn_api_key_remove(const struct qn_settings_api *api, struct qn_http *h, const char *id);
 void qn_api_shutdown(const struct qn_settings_api *api, struct qn_http *h, const char *id);
 
-/* Answers that a question to a hub failed; failed: the status when it was the hub's fault
+/* Answers a failed query to a hub; failed: the status if the hub caused the failure
  * (hub_answer.c). */
 void qn_api_hub_problem(const struct qn_web *web, struct qn_http *h, const struct qn_error *e,
                         int failed);
 
-/* Bytes of a body that a handler reads at once, in a turn of the loop. */
+/* Longest body that a handler parses at once, within a turn of the loop. */
 enum { QN_API_BODY_MAX = 256 * 1024 };
 
-/* The body as a JSON object; an empty body is an error unless `empty` is allowed, and then gives
- * *doc NULL. The caller frees *doc. QN_ELIMIT: it has more than QN_API_BODY_MAX bytes. */
+/* Parses the body as a JSON object. An empty body is an error unless `empty` is set; then *doc is
+ * NULL. The caller frees *doc. QN_ELIMIT: the body has more than QN_API_BODY_MAX bytes. */
 qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e);
 
-/* The same of n bytes, however many; any thread. */
+/* The same for n bytes without that limit; any thread. */
 qn_err qn_api_object(const char *text, size_t n, bool empty, struct qn_json **doc,
                      struct qn_error *e);
 
-/* Keeps what a load named among the model's saved options, the others as they are (load.c). False:
- * there was nothing to do it with, and done (MAY be NULL) is not called. */
+/* Adds the options named in a load to the model's saved options (load.c). False: the model has no
+ * row, and done (MAY be NULL) is not called. */
 bool qn_api_save_options(const struct qn_models_api *api, const char *name,
                          const struct qn_load_options *asked, qn_catalog_done done, void *ctx);
 
-/* Models as an array of {"engine_id","status"[,"model_path"]}, and how many there are. */
+/* Writes models as an array of {"engine_id","status"[,"model_path"]}, and their numbers. */
 void qn_api_engines_write(const struct qn_models *models, struct qn_jw *w, bool files, bool paths);
 void qn_api_engines_count(const struct qn_models *models, int64_t *ready, int64_t *total);
 
 struct qn_model_row;
-/* anthropic_models.c: what models.c answers to clients of Anthropic's API. */
+/* In anthropic_models.c: the reply of models.c for clients of Anthropic's API. */
 void qn_api_anthropic_models(const struct qn_models_api *api, struct qn_http *h);
 void qn_api_anthropic_model(struct qn_http *h, const struct qn_model_row *row);
 
-/* True when the client has admin rights; else it has been answered with 403. For what only some
- * requests of a route need them for (body.c). */
+/* True if the client has admin rights; otherwise it has been answered with 403. For routes of which
+ * only some requests need admin rights (body.c). */
 bool qn_api_need_admin(const struct qn_serving *serving, struct qn_http *h);
-/* Whether the client may be told absolute paths of this machine: an admin (body.c). */
+/* Whether absolute paths of this machine may be shown to the client: only to admins (body.c). */
 bool qn_api_sees_paths(const struct qn_serving *serving, struct qn_http *h);
-/* What stands for a file or checkpoint: itself, or for an absolute path its last part where paths
- * are not shown. NULL: NULL. */
+/* Returns the text shown for a file or checkpoint: unchanged, or the last component of an absolute
+ * path if paths are not shown. NULL for NULL. */
 const char *qn_api_shown_path(const char *path, bool paths);
-/* Writes the members of a JSON object of options; where paths are not shown, without those whose
- * value holds a slash. */
+/* Writes the members of a JSON object of options; if paths are not shown, without those whose value
+ * contains a slash. */
 void qn_api_options_write(struct qn_jw *w, const char *options, bool paths);
 
-/* A loaded model as LocalLLM's clients know it: "MODEL_CONTEXT_BACKEND" (health.c). */
+/* Writes a loaded model's name for LocalLLM's clients: "MODEL_CONTEXT_BACKEND" (health.c). */
 struct qn_loaded;
 struct qn_engine_name {
     char backend[16], key[256];
 };
 void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out);
 
-/* How a client is shown models: with absolute paths (qn_api_sees_paths) or without, and whose they
- * are by its profile. */
+/* How models are shown to a client: with absolute paths (qn_api_sees_paths) or without, and with
+ * the owner name of its profile. */
 struct qn_model_view {
     bool paths;
     const char *owned_by;
 };
 struct qn_model_view qn_api_model_view(const struct qn_serving *serving, struct qn_http *h);
-/* One model as /models lists it. */
+/* Writes one model in the form of /models. */
 void qn_api_model_write(struct qn_jw *w, const struct qn_models_api *api,
                         const struct qn_model_row *row, const struct qn_model_view *view);
-/* Answers that this model is known now. */
+/* Answers that this model is registered. */
 void qn_api_registered(const struct qn_models_api *api, struct qn_http *h, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* What handlers of management requests share: reading the JSON object that a request carries, and
- * what depends on who asks. */
+/* Shared by handlers of management requests: parsing a request's JSON object, and what depends on
+ * the client's rights. */
 #include "api/api.h"
 
 #include "access/auth.h"

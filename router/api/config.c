@@ -1,5 +1,5 @@
 /* GET internal/config and internal/config/defaults, POST internal/set, GET and POST params, POST
- * log-level, POST internal/shutdown: the settings of the running server. Names are as in
+ * log-level, POST internal/shutdown: the settings of the running server. Names are those of
  * config.json, with _ for -, as programs made for Lemonade write them. */
 #include "api/api.h"
 
@@ -17,13 +17,13 @@
 
 enum { NAME_BYTES = 64 };
 
-/* What a client has asked to be changed; the change goes on without it. */
+/* A change that a client has requested; it is carried out even if the client disconnects. */
 struct asker {
     struct qn_waiting client;
     struct qn_live *live;
     struct qn_json *doc;
     bool keep;
-    char *level; /* of log-level, whose answer is shorter; NULL: another request */
+    char *level; /* of log-level, whose reply is shorter; NULL: another request */
 };
 
 static void put_name(struct qn_jw *w, const char *name)
@@ -47,7 +47,7 @@ static void put_all(struct qn_jw *w, const struct qn_settings *s)
     qn_jw_obj_end(w);
 }
 
-/* With everything about each, for `quince config`. */
+/* Writes all details of each setting, for `quince config`. */
 static void put_details(struct qn_jw *w, const struct qn_live *live)
 {
     const struct qn_settings *s = qn_live_wanted(live);
@@ -101,8 +101,8 @@ void qn_api_config_defaults(const struct qn_settings_api *api, struct qn_http *h
     qn_settings_deinit(&presets);
 }
 
-/* The names asked for whose new value is not in force: until the next start, or because a stronger
- * layer has another. */
+/* Writes the requested names whose new value is not in effect: because it needs a restart, or
+ * because a stronger layer overrides it. */
 static void put_not_in_force(struct qn_jw *w, const struct asker *a, bool overridden)
 {
     const struct qn_settings *s = qn_live_wanted(a->live);
@@ -157,7 +157,7 @@ static void changed(void *ctx, const struct qn_error *e)
     free(a);
 }
 
-/* Takes doc. level: MAY. */
+/* Takes ownership of doc. level: MAY be NULL. */
 static void change(const struct qn_settings_api *api, struct qn_http *h, struct qn_json *doc,
                    bool keep, const char *level)
 {
@@ -220,7 +220,7 @@ void qn_api_log_level(const struct qn_settings_api *api, struct qn_http *h, cons
     qn_json_free(doc);
 }
 
-/* The same way as a signal: answers that run may end, this one first. */
+/* Stops the server as a signal does: running requests finish, this one first. */
 void qn_api_shutdown(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     static const char body[] =

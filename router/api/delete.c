@@ -1,4 +1,4 @@
-/* POST delete, and what is left of models: POST internal/cleanup-cache. */
+/* POST delete, and POST internal/cleanup-cache for leftovers of models. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -9,10 +9,10 @@
 
 #include <stdlib.h>
 
-/* Neither can be called off, so this outlives a client that leaves. */
+/* Neither operation can be cancelled, so this outlives a client that disconnects. */
 struct asker {
     struct qn_waiting client;
-    char **wanted; /* partials that stay: downloads need them */
+    char **wanted; /* partial files that downloads need, so they stay */
     size_t n_wanted;
 };
 
@@ -53,7 +53,7 @@ static void deleted(void *ctx, const struct qn_custody_result *result, const str
     free(a);
 }
 
-/* "model_name", or "model" as newer clients call it. */
+/* Reads "model_name", or "model" as newer clients call it. */
 static qn_err read_name(const struct qn_jref *root, const char **name, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(root, "model_name");

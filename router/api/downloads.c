@@ -1,5 +1,5 @@
-/* GET downloads and POST downloads/control: the jobs that POST pull has begun, and what may be done
- * with them. */
+/* GET downloads and POST downloads/control: lists the jobs that POST pull has started, and controls
+ * them. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "downloads/pulls.h"
 
-/* How long completed jobs are listed when nobody asks for all. */
+/* How long completed jobs are listed without all=true. */
 enum { COMPLETED_S = 30, BODY_MAX = 16 * 1024 * 1024 };
 
 struct listing {
@@ -81,8 +81,9 @@ static bool refuse(struct qn_http *h, const char *message)
     return false;
 }
 
-/* True where the caller may do this with the job, as far as it is there; else the client has been
- * answered. *shared: others have asked for it, too, so that only the caller's share of it ends. */
+/* True if the caller may do this with the job, or the job does not exist; otherwise the client has
+ * been answered. *shared: other owners asked for the job, too, so only the caller's share of it
+ * ends. */
 static bool may_control(const struct qn_pulls_api *api, struct qn_http *h,
                         const struct qn_jref *root, const char *job, const char *action,
                         bool *shared)

@@ -1,6 +1,6 @@
 /* Engines, as Kolosal's API calls models: POST engines loads a file by its path, GET lists, DELETE
- * removes, engines/{id}/status tells about one. The engine "x" is the model "user.x"; what shipped
- * with quince is an engine, too. */
+ * removes, engines/{id}/status shows one. The engine "x" is the model "user.x"; built-in models are
+ * engines, too. */
 #include "api/api.h"
 
 #include "access/client_id.h"
@@ -107,7 +107,7 @@ void qn_api_engines(const struct qn_models_api *api, struct qn_http *h, const ch
 typedef qn_err (*finder)(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e);
 
-/* The model that an engine's id means: the user's own before others. */
+/* Finds the model of an engine's id: the user's own model takes precedence. */
 static qn_err find(const struct qn_models_api *api, finder by_name, const char *id,
                    struct qn_snapshot **snap, const struct qn_model_row **row, struct qn_error *e)
 {
@@ -132,7 +132,7 @@ static int64_t saved(const struct qn_jref *options, const char *key, int64_t pre
     return qn_json_type(&v) == QN_JSON_NUMBER ? (int64_t)qn_json_raw_f64(&v) : preset;
 }
 
-/* "engine_id" to "parameters". context: of the running model, 0: it does not run. */
+/* Writes the members "engine_id" to "parameters". context: of the running model, 0: not running. */
 static void write_engine(struct qn_jw *w, const struct qn_model_row *row, const char *status,
                          int64_t context, bool paths)
 {
@@ -193,15 +193,15 @@ void qn_api_engine(const struct qn_models_api *api, struct qn_http *h, const cha
 
 struct asker {
     const struct qn_models_api *api;
-    struct qn_http *http; /* NULL: it has gone */
+    struct qn_http *http; /* NULL: the client has disconnected */
     struct qn_lease *lease;
-    char *name; /* the model's */
-    char *file; /* of one that is being removed */
+    char *name; /* name of the model */
+    char *file; /* file of a model that is being removed */
     char *options;
     int64_t context;
-    bool is_new;         /* no model had its name before */
-    struct qn_error why; /* it could not be loaded */
-    bool tried;          /* and a process had begun to */
+    bool is_new;         /* no model had this name before */
+    struct qn_error why; /* the reason why it could not be loaded */
+    bool tried;          /* the model's process had begun to load it */
 };
 
 static void asker_free(struct asker *a)
@@ -227,7 +227,7 @@ static void refuse(struct asker *a, const struct qn_error *e, bool loading)
     asker_free(a);
 }
 
-/* {"engine_id","status"} and, of an engine that is there, the rest. */
+/* Writes {"engine_id","status"} and, for an existing engine, the other members. */
 static void answer(struct asker *a, int status, const char *state)
 {
     struct qn_snapshot *snap = NULL;
@@ -252,15 +252,15 @@ static void answer(struct asker *a, int status, const char *state)
 
 static void load_gone(void *ctx)
 {
-    asker_free(ctx); /* gives the waiting lease back; a load that runs goes on */
+    asker_free(ctx); /* releases the waiting lease; a running load continues */
 }
 
 static void registration_gone(void *ctx)
 {
-    ((struct asker *)ctx)->http = NULL; /* the registration cannot be called off */
+    ((struct asker *)ctx)->http = NULL; /* the registration cannot be cancelled */
 }
 
-/* It was new, and is not known any more. */
+/* Called when a new model has been removed again. */
 static void taken_back(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -274,7 +274,7 @@ static void taken_back(void *ctx, const struct qn_error *e)
         asker_free(a);
 }
 
-/* An engine that cannot be loaded is not added; one that was there before stays. */
+/* An engine that cannot be loaded is removed if it is new; one that existed before stays. */
 static void give_up(struct asker *a, const struct qn_error *e, bool tried)
 {
     if (!a->is_new) {
@@ -298,7 +298,7 @@ static void loaded(void *ctx, const struct qn_error *e)
     give_up(a, e, true);
 }
 
-/* What the registration says of the model is told in this API's words. */
+/* Replaces errors of the registration by this API's messages. */
 static void translate(const struct qn_error *from, struct qn_error *to)
 {
     const char *param = qn_str_eq(from->param, "checkpoint") ? "model_path" : "engine_id";
@@ -312,8 +312,8 @@ static void translate(const struct qn_error *from, struct qn_error *to)
         *to = *from;
 }
 
-/* Its options are in the catalog, or could not be: then the log says so, and it is loaded all the
- * same. */
+/* Called when its options are in the catalog, or could not be saved; the latter is logged, and the
+ * model is loaded in both cases. */
 static void load(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -389,8 +389,9 @@ static char *write_options(const struct wish *wish)
     return qn_buf_take(&out);
 }
 
-/* An engine's id is unique: one that is in memory is not replaced. One that is not, which this
- * server has kept from an earlier run, is what its client makes anew at each start. */
+/* An engine's id is unique: one that is in memory is not replaced. One that is stored from an
+ * earlier run and is not in memory is replaced, because clients of this API create their engines at
+ * each start. */
 static qn_err check_free(const struct qn_models_api *api, const char *name, struct qn_error *e)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
@@ -461,7 +462,7 @@ static void removed(void *ctx, const struct qn_error *e)
     struct asker *a = ctx;
     if (!e && !a->api->serving->closed) {
         qn_inventory_changed(a->api->models->inventory,
-                             a->name); /* somebody may have loaded it meanwhile */
+                             a->name); /* another client may have loaded it meanwhile */
         if (a->file) {
             struct qn_snapshot *snap = qn_catalog_snapshot(a->api->models->catalog);
             qn_blob_release(a->api->custody->blobs, snap, a->file);
@@ -476,8 +477,7 @@ static void removed(void *ctx, const struct qn_error *e)
         answer(a, 200, "removed");
 }
 
-/* It is out of memory, and now out of the catalog, too; its file stays, unless a client has sent
- * it. */
+/* Removes the unloaded model from the catalog. Its file stays, unless a client uploaded it. */
 static void forget(void *ctx)
 {
     struct asker *a = ctx;
@@ -521,5 +521,5 @@ void qn_api_engine_remove(const struct qn_models_api *api, struct qn_http *h, co
     qn_snapshot_unref(snap);
     qn_http_on_gone(h, unload_gone, a);
     if (qn_inventory_unload(api->models->inventory, a->name, forget, a, &e))
-        forget(a); /* it was not loaded */
+        forget(a); /* the model was not loaded */
 }

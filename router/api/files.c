@@ -1,4 +1,4 @@
-/* GET models/{id}/files: what a model consists of. */
+/* GET models/{id}/files: the files of a model. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* A folder may be on a disk that does not answer, so a worker looks. */
+/* Run by a worker, because a folder may be on a disk that does not respond. */
 struct look {
     struct qn_waiting client;
     struct qn_arena *arena;
@@ -83,7 +83,7 @@ void qn_api_model_files(const struct qn_models_api *api, struct qn_http *h, cons
     }
     const char *paths = qn_http_query(h, "include_paths");
     struct look *l = qn_xcalloc(1, sizeof *l);
-    struct qn_arena *a = l->arena = qn_arena_new(SIZE_MAX); /* the row was bounded */
+    struct qn_arena *a = l->arena = qn_arena_new(SIZE_MAX); /* the row's size is limited */
     l->paths = paths && !qn_str_eq(paths, "false") && !qn_str_eq(paths, "0") &&
                qn_api_sees_paths(api->serving, h);
     l->name = qn_arena_strdup(a, row->name);

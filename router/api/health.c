@@ -1,4 +1,4 @@
-/* GET live, health and status: is the server there, what is loaded. */
+/* GET live, health and status: whether the server is alive, and which models are loaded. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -21,7 +21,8 @@ void qn_api_live(const struct qn_watch_api *api, struct qn_http *h, const char *
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
 }
 
-/* Which models it takes turns with, in Lemonade's words; a group is a pool of our own. */
+/* The pool in which the model competes for memory, in Lemonade's terms; a group is a pool of its
+ * own. */
 static void write_pool(struct qn_jw *w, const struct qn_loaded *m)
 {
     char pool[QN_GROUP_NAME_MAX + 16];
@@ -33,7 +34,7 @@ static void write_pool(struct qn_jw *w, const struct qn_loaded *m)
     qn_jw_kstr(w, "slot_pool", pool);
 }
 
-/* How much of the inside of the server a client is shown. */
+/* How much internal data a client is shown. */
 enum view { STRANGER, USER, ADMIN };
 
 static enum view view_of(const struct qn_watch_api *api, const struct qn_http *h)
@@ -43,7 +44,7 @@ static enum view view_of(const struct qn_watch_api *api, const struct qn_http *h
     return caller.admin ? ADMIN : qn_auth_is_stranger(api->serving->auth, h) ? STRANGER : USER;
 }
 
-/* Where it is and how it was started. */
+/* Writes where the model's process is and how it was started. */
 static void write_inside(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row,
                          bool admin)
 {
@@ -61,7 +62,7 @@ static void write_inside(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_kstr(w, "reason", *m->reason ? m->reason : NULL);
 }
 
-/* What the process really has of memory, beside what it has planned. */
+/* Writes the memory that the process actually uses, besides its planned memory. */
 static void write_resident(struct qn_jw *w, const struct qn_loaded *m)
 {
     int64_t bytes = qn_process_memory(m->status.pid);
@@ -69,7 +70,7 @@ static void write_resident(struct qn_jw *w, const struct qn_loaded *m)
         qn_jw_ki64(w, "resident_bytes", bytes);
 }
 
-/* row is NULL for a model that has left the catalog while it is loaded. */
+/* row is NULL for a model that was removed from the catalog while it is loaded. */
 static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row,
                          enum view view)
 {
@@ -106,7 +107,8 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_obj_end(w);
 }
 
-/* Several APIs own these paths; two have one form for all, else the profile decides. */
+/* Several APIs define these paths; two paths have one form for all, otherwise the profile
+ * decides. */
 static unsigned parts_of(const struct qn_profile *profile, const char *path)
 {
     if (qn_str_starts(path, "/api/"))
@@ -116,7 +118,7 @@ static unsigned parts_of(const struct qn_profile *profile, const char *path)
     return qn_path_unversioned(path) ? profile->health_versioned : profile->health;
 }
 
-/* Models whose processes end though nobody asks them to, with the crash report. */
+/* Models whose processes end unrequested, with their crash reports. */
 static void write_crashed(struct qn_jw *w, const struct qn_watch_api *api)
 {
     struct qn_crashed crashed[QN_RESIDENTS_MAX];
@@ -142,7 +144,7 @@ static void write_crashed(struct qn_jw *w, const struct qn_watch_api *api)
     qn_jw_arr_end(w);
 }
 
-/* A number for each kind, by the names of today and of before. */
+/* Writes a number for each kind, under its current and its former names. */
 static void write_kinds(struct qn_jw *w, const char *key, const int64_t of[static QN_KIND_COUNT])
 {
     static const char *const names[] = {"llm",           "embedding", "reranking", "audio",
@@ -165,7 +167,7 @@ static void write_models(struct qn_jw *w, const struct qn_watch_api *api,
     for (size_t i = 0; i < n; i++)
         write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name), view);
     qn_jw_arr_end(w);
-    if (view == ADMIN) /* with lines of models' logs */
+    if (view == ADMIN) /* including lines of models' logs */
         write_crashed(w, api);
     write_kinds(w, "max_models", qn_inventory_config(api->models->inventory)->max_loaded.of);
     for (size_t i = 0; i < n; i++)
@@ -209,7 +211,7 @@ void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out)
              (long long)m->status.context, out->backend);
 }
 
-/* The one attempt to load that a model here ever has. */
+/* Writes the single load attempt that a model here always has. */
 static void write_attempt(struct qn_jw *w, const struct qn_loaded *m)
 {
     struct qn_engine_name name;
@@ -285,7 +287,7 @@ void qn_api_health(const struct qn_watch_api *api, struct qn_http *h, const char
     qn_buf_deinit(&body);
 }
 
-/* A browser is sent to the page, programs get the report. */
+/* A browser is redirected to the page, programs get the report. */
 void qn_api_status(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     const char *accept = qn_http_header(h, "Accept");

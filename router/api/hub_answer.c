@@ -1,5 +1,4 @@
-/* How failures of questions to hubs are answered: that the hub failed is not the request's fault.
- */
+/* Replies for failed queries to hubs, as a hub's failure is not an error of the request. */
 #include "api/api.h"
 
 #include "answers/answer.h"

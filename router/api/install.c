@@ -1,6 +1,6 @@
-/* POST install, install/dry-run and uninstall: engines of others come and go. Installing is one
- * answer at its end or, with "stream": true, server-sent events as POST pull has them; it goes on
- * when its client leaves. */
+/* POST install, install/dry-run and uninstall: engines of other projects. An installation is
+ * answered once at its end or, with "stream": true, by server-sent events in the form of POST pull;
+ * it continues if its client disconnects. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -20,12 +20,12 @@ enum { EVENT_MAX = 64 * 1024, ALIVE_TICKS = 1000 / QN_PACK_TICK_MS };
 
 enum what { INSTALL, DRY_RUN, UNINSTALL };
 
-/* The client waits for what quince-probe says of the machine, and then for a job. */
+/* A client that waits for quince-probe's report of the machine, and then for a job. */
 struct asker {
     const struct qn_engines_api *api;
     struct qn_waiting client;
     struct qn_pack_client *job;
-    struct qn_stream *stream; /* NULL: its head has not been sent */
+    struct qn_stream *stream; /* NULL: the reply has not begun */
     char *recipe, *backend;
     enum what what;
     bool events, force;
@@ -78,7 +78,7 @@ static void answer_success(struct asker *a, const struct qn_engine *en)
     qn_buf_deinit(&body);
 }
 
-/* Where it failed is not the request's fault; offline is a state of the server. */
+/* An installation that failed is not an error of the request; offline is a state of the server. */
 static void answer_failure(struct asker *a, const struct qn_error *e)
 {
     if (qn_api_pull_offline(a->api->puller, e))
@@ -184,7 +184,7 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
         answer_failure(a, e);
     } else if (!a->events) {
         answer_success(a, known ? &en : NULL);
-    } else if (e && !a->stream) { /* nothing has come: an error can still be a status */
+    } else if (e && !a->stream) { /* no event has been sent, so the error can be a status */
         answer_failure(a, e);
     } else {
         if (e) {
@@ -209,7 +209,7 @@ static void gone(void *ctx)
 
 /* ---- what is to be done ---- */
 
-/* What stands in the way of an installation. */
+/* Checks whether the engine may be installed. */
 static qn_err may_install(const struct asker *a, const struct qn_engine *en, struct qn_error *e)
 {
     if (!en->pack)

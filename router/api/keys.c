@@ -1,5 +1,5 @@
-/* GET, POST and DELETE internal/keys: the keys that open the server. A secret is made here, shown
- * once and forgotten. */
+/* GET, POST and DELETE internal/keys: the keys for access to the server. A secret is generated
+ * here, returned once and not stored. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -18,15 +18,15 @@
 #include <string.h>
 #include <time.h>
 
-/* "qk-" lets scanners for forgotten secrets find it; 192 random bits cannot be guessed. */
+/* "qk-" lets secret scanners find it; 192 random bits cannot be guessed. */
 enum { SECRET_DIGITS = 48 };
 
-/* A change of the catalog cannot be called off, so this outlives a client that leaves. */
+/* A change of the catalog cannot be cancelled, so this outlives a client that disconnects. */
 struct asker {
     struct qn_waiting client;
     const struct qn_settings_api *api;
     struct qn_key_row row;
-    char secret[SECRET_DIGITS + 4]; /* of a new key */
+    char secret[SECRET_DIGITS + 4]; /* secret of a new key */
 };
 
 static void put_key(struct qn_jw *w, const struct qn_key_row *row)
@@ -88,7 +88,8 @@ static struct asker *begin(const struct qn_settings_api *api, struct qn_http *h)
     return a;
 }
 
-/* Who reads the log with a key, or without one, learns of it even where the line is not written. */
+/* Notifies followers of the log, with or without a key, even if the log level suppresses the
+ * line. */
 static void told(struct asker *a, const char *what)
 {
     qn_info("auth", "key=%s admin=%d %s=1", a->row.name, a->row.admin, what);
@@ -146,8 +147,8 @@ void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const 
     qn_json_free(doc);
 }
 
-/* It opens nothing from the moment of the request on. If the catalog cannot forget it, it would be
- * back at the next start, so then it is back at once and the client learns why. */
+/* The key is invalid from the request on. If the catalog cannot delete it, it would be valid again
+ * after a restart; so then it becomes valid again at once, and the client gets the reason. */
 static void dropped(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;

@@ -1,4 +1,4 @@
-/* POST load and unload: bring a model into memory, or out of it. */
+/* POST load and unload: brings models into memory and removes them. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -24,15 +24,15 @@ struct asker {
     const struct qn_models_api *api;
     struct qn_http *http;
     struct qn_lease *lease;
-    char *name;      /* as asked; NULL: unload all */
-    char *options;   /* that a successful load saves, a JSON object; NULL: none */
-    char *named;     /* what the request names, a JSON object; NULL: nothing */
+    char *name;      /* as the client wrote it; NULL: unload all */
+    char *options;   /* options that a successful load saves, a JSON object; NULL: none */
+    char *named;     /* options that the request names, a JSON object; NULL: none */
     int64_t asked;   /* context that the request names; QN_UNSET, or 0: none */
-    int64_t runs;    /* context that it has got; 0: it has none */
-    int64_t keep_ms; /* how long it stays; QN_UNSET: as it is */
-    bool saving;     /* until then nothing is freed */
-    bool replaces;   /* `options` are all that is saved for the model, not only some more */
-    struct qn_load_warnings warnings; /* in the request's arena */
+    int64_t runs;    /* context in effect; 0: the model has none */
+    int64_t keep_ms; /* keep-alive time; QN_UNSET: unchanged */
+    bool saving;     /* while options are saved this is not freed */
+    bool replaces;   /* `options` replace all saved options instead of being added */
+    struct qn_load_warnings warnings; /* strings are in the request's arena */
 };
 
 static void asker_free(struct asker *a)
@@ -44,7 +44,7 @@ static void asker_free(struct asker *a)
     free(a);
 }
 
-/* load's and unload's success. */
+/* Writes the success of load and unload. */
 static void answer(struct asker *a, const char *message)
 {
     struct qn_snapshot *snap = NULL;
@@ -78,7 +78,7 @@ static void answer(struct asker *a, const char *message)
     qn_buf_deinit(&body);
 }
 
-/* The options of the model's backend type that the request names. */
+/* Reads the options of the model's backend type that the request names. */
 static qn_err read_options(const struct qn_models_api *api, const char *name,
                            const struct qn_jref *body, struct qn_buf *out, struct qn_error *e)
 {
@@ -112,7 +112,7 @@ bool qn_api_save_options(const struct qn_models_api *api, const char *name,
         qn_snapshot_unref(snap);
         return false;
     }
-    row = qn_inventory_computes(snap, row); /* it is what will be loaded */
+    row = qn_inventory_computes(snap, row); /* that model will be loaded */
     struct qn_jref added = qn_json_root(news), it;
     struct qn_buf text;
     qn_buf_init(&text, OPTIONS_MAX);
@@ -146,8 +146,8 @@ bool qn_api_save_options(const struct qn_models_api *api, const char *name,
     return fits;
 }
 
-/* Makes what save_options saves: `options` and the context that the request names, in the place of
- * all that was saved. Whether the model is pinned stays, where the request does not say. */
+/* Makes the options for save_options: `options` and the context that the request names, in place of
+ * all saved options. The saved `pinned` stays if the request does not name it. */
 static char *write_saved(const struct qn_models_api *api, const char *name,
                          const struct qn_load_options *asked)
 {
@@ -184,7 +184,7 @@ static char *write_saved(const struct qn_models_api *api, const char *name,
     return qn_buf_take(&text);
 }
 
-/* Saves what write_saved has made. False: the model is gone, and done is not called. */
+/* Saves the result of write_saved. False: the model has been removed, and done is not called. */
 static bool replace_options(const struct qn_models_api *api, const char *name, const char *saved,
                             qn_catalog_done done, void *ctx)
 {
@@ -192,13 +192,13 @@ static bool replace_options(const struct qn_models_api *api, const char *name, c
     const struct qn_model_row *row;
     if (qn_inventory_find(api->models->inventory, name, &snap, &row, NULL))
         return false;
-    row = qn_inventory_computes(snap, row); /* it is what has been loaded */
+    row = qn_inventory_computes(snap, row); /* that model has been loaded */
     qn_catalog_set_options(api->models->catalog, row->name, saved, done, ctx);
     qn_snapshot_unref(snap);
     return true;
 }
 
-/* The waiting lease is given back; a load that runs goes on. */
+/* The waiting lease is released; a running load continues. */
 static void load_gone(void *ctx)
 {
     struct asker *a = ctx;
@@ -216,7 +216,7 @@ static void load_answer(struct asker *a)
     asker_free(a);
 }
 
-/* The model is loaded in any case, but may not be pinned as it was to be. */
+/* The model is loaded in any case, but `pinned` may not have been saved. */
 static void load_saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -240,7 +240,7 @@ static void load_done(void *ctx, const struct qn_error *e)
             a->http,
             &(struct qn_problem){
                 .error = e,
-                /* An option that this very request names is its own fault. */
+                /* An error about an option that this request names is the request's error. */
                 .loading = !qn_load_options_name(a->named, e->param),
                 .model = a->name,
                 .crash_report = qn_inventory_crash_report(a->api->models->inventory, a->name, e),
@@ -252,7 +252,8 @@ static void load_done(void *ctx, const struct qn_error *e)
     if (a->keep_ms != QN_UNSET)
         qn_lease_keep(a->lease, a->keep_ms);
     const struct qn_load_options options = {.context = QN_UNSET, .options = a->options};
-    /* The lease is held until then, so that nobody evicts what is about to be pinned. */
+    /* The lease is held until options are saved, so that a model that is to be pinned is not
+     * evicted before. */
     a->saving =
         a->options && (a->replaces ? replace_options(a->api, a->name, a->options, load_saved, a)
                                    : qn_api_save_options(a->api, a->name, &options, load_saved, a));
@@ -285,7 +286,7 @@ static void installed(void *ctx, const struct qn_error *e)
         qn_api_load(in.api, in.http, NULL);
 }
 
-/* True when the model has to come first: the request is taken care of. */
+/* True if the model must be downloaded first; the request is then handled here. */
 static bool install_first(const struct qn_models_api *api, struct qn_http *h, const char *name)
 {
     struct qn_error e = {0};
@@ -305,7 +306,7 @@ static bool install_first(const struct qn_models_api *api, struct qn_http *h, co
     return err != QN_OK;
 }
 
-/* That a model is pinned, or no longer, is always kept. NULL: nothing is. */
+/* Whether a model is pinned is always saved. NULL: the request does not name it. */
 static char *pin_to_save(const struct qn_json *doc)
 {
     struct qn_jref root = qn_json_root(doc), pinned = qn_json_get(&root, "pinned");
@@ -334,7 +335,7 @@ void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char 
         if (!err)
             err = qn_json_i64_opt(&v, -1, QN_CONTEXT_MAX, &options.context, &e);
         if (!err && qn_json_type(&v) == QN_JSON_NUMBER && options.context < 0)
-            options.context = 0; /* as newer clients say that the model may choose */
+            options.context = 0; /* newer clients write this for the model's own choice */
         v = qn_json_get(&root, "save_options");
         if (!err)
             err = qn_json_bool_opt(&v, &save, &e);

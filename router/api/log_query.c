@@ -33,7 +33,7 @@ qn_err qn_log_wish_read(const char *(*get)(void *ctx, const char *name), void *c
     return err ? err : read_number("lines", get(ctx, "lines"), INT32_MAX, &wish->lines, e);
 }
 
-/* The log's own words and those of Lemonade's clients. */
+/* Accepts the log's own level names and those of Lemonade's clients. */
 static bool read_level(const char *text, enum qn_log_level *out)
 {
     static const struct {
@@ -67,7 +67,8 @@ qn_err qn_log_query_init(const struct qn_watch_api *api, const struct qn_caller 
         qn_err err = qn_inventory_find(api->models->inventory, wish->model, &snap, &row, e);
         if (err)
             return err;
-        /* Its process has the name of the model that computes; requests are logged as they came. */
+        /* The process has the name of the model that computes; requests are logged with the name
+         * that clients sent. */
         q->names[0] = qn_xstrdup(qn_inventory_computes(snap, row)->name);
         q->names[1] = qn_xstrdup(wish->model);
         q->filter.models[0] = q->names[0];

@@ -1,4 +1,4 @@
-/* Which lines of the log a reader asks for, however it says so. */
+/* Which lines of the log a reader asks for, for all kinds of requests. */
 #ifndef QN_API_LOG_QUERY_H
 #define QN_API_LOG_QUERY_H
 
@@ -7,31 +7,31 @@
 #include "base/error.h"
 #include "telemetry/logs.h"
 
-/* As it was said; strings MAY be NULL. */
+/* The reader's parameters, unchecked; strings MAY be NULL. */
 struct qn_log_wish {
     const char *model, *level, *log_id;
-    int64_t after; /* the last number the reader has; 0: none */
-    int64_t lines; /* newest ones of what there is; < 0: all */
+    int64_t after; /* the last number that the reader has; 0: none */
+    int64_t lines; /* number of newest lines; < 0: all */
 };
 
 struct qn_log_query {
     struct qn_logs_filter filter;
-    char *names[2]; /* the filter's */
+    char *names[2]; /* names of the filter */
     int64_t next;   /* the number to begin with */
-    int64_t lost;   /* lines between the reader's last one and the oldest that is kept */
+    int64_t lost;   /* lines between the reader's last one and the oldest in the ring */
 };
 
-/* A number of another run of the server means nothing here: then all that is kept comes.
- * Who is no admin gets the lines about its own requests alone: others tell of paths, names and
- * times that are not its business. caller is lent for the query's life.
- * QN_ENOTFOUND (param "model"): there is no such model; QN_EINVAL (param "level"). */
+/* Prepares a query. A number of another run of the server is ignored: then all lines in the ring
+ * are sent. A client without admin rights gets only the lines about its own requests, as others
+ * contain paths, names and times. caller is borrowed for the query's life. QN_ENOTFOUND (param
+ * "model"): no such model; QN_EINVAL (param "level"). */
 qn_err qn_log_query_init(const struct qn_watch_api *api, const struct qn_caller *caller,
                          const struct qn_log_wish *wish, struct qn_log_query *q,
                          struct qn_error *e);
 void qn_log_query_deinit(struct qn_log_query *q);
 
-/* Reads the members of a query: after_seq (or after), log_id, model, level, lines. get: the value
- * of one, NULL where it is absent. *wish has the defaults. QN_EINVAL names the member. */
+/* Reads the members of a query: after_seq (or after), log_id, model, level, lines. get returns the
+ * value of one, NULL if it is absent. *wish has the defaults. QN_EINVAL names the member. */
 qn_err qn_log_wish_read(const char *(*get)(void *ctx, const char *name), void *ctx,
                         struct qn_log_wish *wish, struct qn_error *e);
 

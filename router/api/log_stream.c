@@ -1,11 +1,12 @@
-/* logs/stream[/MODEL]: the log as it is written, over a WebSocket as Lemonade's clients have it
- * (logs.subscribe, then one logs.snapshot and a logs.entry for each further line), or, to a plain
- * GET, as server-sent events or lines of text.
+/* logs/stream[/MODEL]: streams the log as it is written, over a WebSocket in the form of Lemonade's
+ * clients (logs.subscribe, then one logs.snapshot and a logs.entry for each further line), or, as a
+ * reply to a plain GET, as server-sent events or lines of text.
  *
- * A reader has a place in the log and reads on when there is more and what it was sent before has
- * left, a bounded piece in each turn of the loop: the log's ring is its buffer. One that falls
- * QN_LOGS_LINES behind has lost lines; it is told so and dropped, and others never notice. So is
- * one whose key is removed, or who needed none until there were keys. */
+ * A reader has a position in the log. It reads more when there are new lines and the earlier ones
+ * have been sent, a limited amount in each turn of the loop; the log's ring is its buffer. A reader
+ * that falls QN_LOGS_LINES behind has lost lines; it is told so and dropped, without effect on
+ * other readers. A reader is also dropped when its key is removed, or when it has no key and the
+ * first key is created. */
 #include "telemetry/logs.h"
 
 #include "access/auth.h"
@@ -22,32 +23,33 @@
 #include <string.h>
 
 enum {
-    PIECE_BYTES = 16 * 1024, /* of entries that are read at a time */
-    TURN_BYTES = 64 * 1024,  /* that a reader is sent in one turn of the loop */
+    PIECE_BYTES = 16 * 1024, /* of entries that are read at once */
+    TURN_BYTES = 64 * 1024,  /* sent to a reader in one turn of the loop */
     PIECE_MAX = PIECE_BYTES + 8 * (QN_LOGS_LINE_MAX + QN_LOGS_TAG_MAX) + 1024,
-    SOCKET_HIGH = 64 * 1024,          /* bytes that wait for a client before it is sent no more */
-    ALIVE_MS = 15 * 1000,             /* between comments while nothing comes */
-    MESSAGE_MAX = 64 * 1024,          /* of a client */
-    WORDS_MAX = 64 * QN_HTTP_HEAD_MAX /* of a request's query, some of which are looked up */
+    SOCKET_HIGH = 64 * 1024, /* unsent bytes at which a client is sent no more */
+    ALIVE_MS = 15 * 1000,    /* between comments while there are no lines */
+    MESSAGE_MAX = 64 * 1024, /* of a client's message */
+    /* Arena for a request's query, some values of which are looked up. */
+    WORDS_MAX = 64 * QN_HTTP_HEAD_MAX
 };
 
 struct reader {
     const struct qn_watch_api *api;
-    struct qn_caller caller; /* who was let in */
+    struct qn_caller caller; /* the authenticated client */
     struct qn_logs_follower follower;
     struct qn_log_query query;
     struct qn_buf piece;
     bool following;
-    int64_t backlog_last; /* the newest line there was when it came */
-    /* over HTTP */
+    int64_t backlog_last; /* the newest line when the reader arrived */
+    /* Over HTTP: */
     struct qn_http *http;
     struct qn_stream *stream;
     struct qn_timer *alive;
     bool text;
-    /* over a WebSocket */
+    /* Over a WebSocket: */
     struct qn_ws_session *socket;
     bool in_snapshot;
-    struct qn_jw w; /* of the snapshot: knows whether a comma is due */
+    struct qn_jw w; /* of the snapshot: tracks whether a comma is needed */
 };
 
 static struct reader *reader_new(const struct qn_watch_api *api, void (*more)(void *ctx))
@@ -75,8 +77,8 @@ static void follow(struct reader *r)
     r->following = true;
 }
 
-/* Reads on into r->piece. What is overwritten of the backlog while it is sent simply does not come;
- * returns how many lines are lost beyond that. */
+/* Reads more lines into r->piece. Lines of the backlog that are overwritten while it is sent are
+ * skipped silently; returns the number of further lines that are lost. */
 static int64_t read_on(struct reader *r, int64_t last, qn_logs_fn fn)
 {
     int64_t before = r->query.next;
@@ -85,14 +87,14 @@ static int64_t read_on(struct reader *r, int64_t last, qn_logs_fn fn)
     return lost > 0 && before + lost > r->backlog_last + 1 ? lost : 0;
 }
 
-/* How many lines are lost to a reader that has not been able to take them. */
+/* Returns how many lines the reader has lost because it read too slowly. */
 static int64_t lost_to(struct reader *r)
 {
     int64_t first = qn_logs_range(r->api->telemetry->logs).first;
     return first > r->query.next && first > r->backlog_last + 1 ? first - r->query.next : 0;
 }
 
-/* It is told of no more lines, above all not of the one about itself. */
+/* The reader gets no more log lines, in particular not the line about itself. */
 static void too_slow(struct reader *r, int64_t lost, char *out, size_t n)
 {
     qn_logs_unfollow(r->api->telemetry->logs, &r->follower);
@@ -105,7 +107,7 @@ static void too_slow(struct reader *r, int64_t lost, char *out, size_t n)
 
 static const char key_gone[] = "its key has been removed, or the log needs one by now";
 
-/* As at the door, again: what is written now may not be for whom it once let in. */
+/* Repeats the access check, as the reader's rights may have changed since it connected. */
 static bool may_read(const struct reader *r)
 {
     const struct qn_keys *keys = r->api->keys;
@@ -125,7 +127,8 @@ static void write_error(struct qn_buf *out, const char *message, const char *typ
     qn_jw_obj_end(&w);
 }
 
-/* What a reader needs to go on after a break, and what it has missed. */
+/* Writes the position from which a reader can continue after an interruption, and the number of
+ * lines that it has missed. */
 static void write_place(struct qn_jw *w, struct reader *r, const struct qn_logs_range *kept)
 {
     qn_jw_kstr(w, "log_id", qn_logs_id(r->api->telemetry->logs));
@@ -162,7 +165,7 @@ static void end_stream(struct reader *r)
 static void stream_error(struct reader *r, const char *message, const char *type)
 {
     if (r->text)
-        return; /* it would read it as a line of the log */
+        return; /* the client would take it for a line of the log */
     qn_buf_clear(&r->piece);
     qn_buf_str(&r->piece, "event: error\ndata: ");
     write_error(&r->piece, message, type);
@@ -201,7 +204,7 @@ static void stream_more(void *ctx)
         end_stream(r);
 }
 
-/* May not write to the stream itself: asks to be told that there is more. */
+/* Must not write to the stream itself, so it posts a notification. */
 static void stream_drained(void *ctx)
 {
     struct reader *r = ctx;
@@ -226,7 +229,7 @@ static const char *http_query(void *ctx, const char *name)
     return qn_http_query(ctx, name);
 }
 
-/* An EventSource that lost its connection says "ID-SEQ" of the last event it has seen. */
+/* An EventSource that lost its connection sends "ID-SEQ" of the last event that it received. */
 static void read_last_event(struct qn_http *h, struct qn_log_wish *wish)
 {
     const char *last = qn_http_header(h, "Last-Event-ID");
@@ -320,7 +323,7 @@ static bool add_message(void *ctx, const struct qn_logs_entry *entry)
     qn_jw_key(&w, "entry");
     qn_logs_entry_write(&w, entry);
     qn_jw_obj_end(&w);
-    return false; /* one message, one entry */
+    return false; /* one message is one entry */
 }
 
 static bool may_take(const struct reader *r, size_t sent)
@@ -328,8 +331,8 @@ static bool may_take(const struct reader *r, size_t sent)
     return qn_ws_waiting(r->socket) < SOCKET_HIGH && sent < TURN_BYTES;
 }
 
-/* The snapshot is one message, sent in pieces as the client takes them; it reads nothing of the
- * client meanwhile, because an answer could not be put between them. */
+/* The snapshot is one message, sent in pieces as the client reads them. Meanwhile the client's
+ * messages are not read, because a reply could not be sent within the snapshot. */
 static int64_t more_snapshot(struct reader *r, size_t *sent)
 {
     int64_t lost = 0;
@@ -386,7 +389,7 @@ static void socket_more(void *ctx)
     }
 }
 
-/* Where a subscription's words come from, and where they lie until it is understood. */
+/* Sources of a subscription's parameters, and memory for them until they are parsed. */
 struct asked {
     const struct qn_ws_session *socket;
     struct qn_arena *arena;
@@ -398,7 +401,7 @@ static const char *socket_query(void *ctx, const char *name)
     return qn_ws_query(a->socket, name, a->arena);
 }
 
-/* The address says what is wanted, and the message what else. */
+/* Parameters in the address are defaults for those in the message. */
 static qn_err read_subscription(struct asked *asked, const struct qn_jref *root,
                                 struct qn_log_wish *wish, struct qn_error *e)
 {

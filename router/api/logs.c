@@ -1,4 +1,4 @@
-/* GET logs?after=SEQ&lines=N&model=NAME&level=LEVEL: the server's log, in pieces. */
+/* GET logs?after=SEQ&lines=N&model=NAME&level=LEVEL: lines of the server's log. */
 #include "telemetry/logs.h"
 
 #include "answers/answer.h"
@@ -20,17 +20,17 @@ static const char *query_of(void *ctx, const char *name)
     return qn_http_query(ctx, name);
 }
 
-/* One request. What is read first is read on the loop, since most readers only ask for what is new;
- * the rest is a worker's, in pieces, because the log is locked while one is read. */
+/* One request. The first piece is read on the loop, because most readers ask for new lines only.
+ * Further pieces are read by a worker, one by one, because the log is locked while one is read. */
 struct asked {
     struct qn_waiting client;
     const struct qn_watch_api *api;
-    struct qn_caller caller; /* lent to the query */
+    struct qn_caller caller; /* borrowed by the query */
     struct qn_log_query query;
     struct qn_logs_range kept;
     struct qn_buf body;
     struct qn_jw w;
-    size_t piece_end; /* of the body */
+    size_t piece_end; /* end of the piece in the body */
 };
 
 static bool write_entry(void *ctx, const struct qn_logs_entry *entry)
@@ -40,8 +40,8 @@ static bool write_entry(void *ctx, const struct qn_logs_entry *entry)
     return a->body.len < a->piece_end;
 }
 
-/* Any thread. False: that was all, or as much as surely fits; a reader goes on behind the last line
- * that it has got. */
+/* Reads one piece; any thread. False: all lines have been read, or as many as surely fit; a reader
+ * continues after the last line that it got. */
 static bool read_piece(struct asked *a)
 {
     const size_t most = QN_LOGS_REPLY_MAX - 2 * ENTRY_MAX;

@@ -1,6 +1,6 @@
-/* GET metrics: everything the server counts, and what its state says, in Prometheus' text format.
- * One table of families: each API that has a name for a number finds it here under that name,
- * always with the same value. */
+/* GET metrics: all counters of the server and its state, in Prometheus' text format. One table of
+ * families: each API's name for a number is a row, and all names of a number have the same
+ * value. */
 #include "telemetry/metrics.h"
 
 #include "access/auth.h"
@@ -17,24 +17,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SOURCE_MAX = 4096 }; /* of a label that says where a model comes from */
+enum { SOURCE_MAX = 4096 }; /* of a label with the source of a model */
 
-/* What a scrape looks at. */
+/* The state that a scrape reports. */
 struct scene {
     const struct qn_watch_api *api;
     const struct qn_series *whole;
     struct qn_snapshot *snap;
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     size_t n_loaded;
-    size_t waiting, running; /* requests, over all models */
-    size_t ready;            /* models */
-    bool clients;            /* may be shown by name: to those whom somebody has let in */
+    size_t waiting, running; /* numbers of requests, over all models */
+    size_t ready;            /* number of models */
+    bool clients;            /* clients may be shown by name: the request is authenticated */
 };
 
 struct family {
     const char *name, *type, *help;
-    /* Writes the samples; which: of the counts or timings, or what the function makes of it. NULL:
-     * nothing on this machine says it. */
+    /* Writes the samples. which: a counter, a timing, or an argument of the function. NULL: nothing
+     * on this machine provides the value. */
     void (*samples)(struct qn_buf *out, const struct family *f, const struct scene *s);
     int which;
 };
@@ -59,7 +59,7 @@ static bool is_ready(const struct qn_loaded *m)
     return m->status.state == QN_INST_READY;
 }
 
-/* Counts and timings of everything. */
+/* Counters and timings of the whole server. */
 
 static void whole_count(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
@@ -72,7 +72,8 @@ static void whole_timing(struct qn_buf *out, const struct family *f, const struc
     qn_expose_histogram(out, f->name, NULL, timing(s, t), qn_timing_bounds(t));
 }
 
-/* The same for each model; what happened without one has no label, so that the sum is the whole. */
+/* The same for each model. What happened without a model has no label, so that the sum is
+ * complete. */
 
 static void count_by_model(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
@@ -144,7 +145,7 @@ static void engine_loaded(struct qn_buf *out, const struct family *f, const stru
     }
 }
 
-/* What the server's state says. */
+/* The server's state. */
 
 static void requests_waiting(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
@@ -184,7 +185,7 @@ static void max_loaded(struct qn_buf *out, const struct family *f, const struct 
     }
 }
 
-/* Of each loaded model: a number of its status. */
+/* For each loaded model: a number of its status. */
 enum of_status { MEMORY, SLOTS, SLOTS_USED, CONTEXT, REQUESTS_WAITING, REQUESTS_RUNNING };
 
 static void by_loaded(struct qn_buf *out, const struct family *f, const struct scene *s)
@@ -233,7 +234,7 @@ static void of_system(struct qn_buf *out, const struct family *f, const struct s
         value = (double)qn_own_memory();
         break;
     }
-    if (value >= 0) /* else the system does not say */
+    if (value >= 0) /* otherwise the system does not report it */
         qn_expose(out, f->name, NULL, value);
 }
 
@@ -243,7 +244,7 @@ static void sockets_open(struct qn_buf *out, const struct family *f, const struc
     qn_expose(out, f->name, NULL, (double)(n[QN_M_SOCKETS_OPENED] - n[QN_M_SOCKETS_CLOSED]));
 }
 
-/* Lemonade's families of each model that has been used or is loaded. */
+/* Lemonade's families for each model that has been used or is loaded. */
 enum of_model {
     INFO,
     LOADED,
@@ -296,7 +297,7 @@ static double model_value(const struct scene *s, const struct qn_series *m, enum
     return 0;
 }
 
-/* Figures may be read without a key, so no label is a file's path or holds a secret. */
+/* Metrics may be read without a key, so no label contains a file's path or a secret. */
 static const char *public_name(const char *checkpoint, char out[static SOURCE_MAX])
 {
     if (*checkpoint == '/')
@@ -330,7 +331,7 @@ static void input_tokens(struct qn_buf *out, const struct family *f, const struc
     qn_expose(out, f->name, NULL, (double)(n[QN_M_PROMPT_TOKENS] - n[QN_M_CACHED_TOKENS]));
 }
 
-/* DPPAN's, of a cluster that is this host. */
+/* DPPAN's families, for a cluster that is this host. */
 
 static void ready_nodes(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
@@ -539,7 +540,7 @@ static void look(struct scene *s, const struct qn_watch_api *api, const struct q
         s->running += s->loaded[i].holders;
         s->ready += is_ready(&s->loaded[i]);
         qn_metrics_model(api->telemetry->metrics,
-                         s->loaded[i].name); /* one that nobody has used yet */
+                         s->loaded[i].name); /* a model that has not been used yet */
     }
 }
 

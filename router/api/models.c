@@ -1,4 +1,4 @@
-/* GET models and models/{id}: what can be used, and, with show_all, what could be had. */
+/* GET models and models/{id}: installed models and, with show_all, models that can be pulled. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -14,19 +14,21 @@
 
 #include <string.h>
 
-/* The catalog and the registry keep these as JSON text that was checked on its way in. */
+/* The catalog and the registry store these as JSON text that was checked when it was stored. */
 static void write_json(struct qn_jw *w, const char *key, const char *json)
 {
     qn_jw_key(w, key);
     qn_jw_raw(w, json, strlen(json));
 }
 
-/* What every entry has, wherever its model is. */
+/* Members of every entry, installed or not. */
 struct entry {
     const char *name, *checkpoint, *checkpoints, *recipe, *labels, *options, *extras;
-    unsigned capabilities; /* known ones */
+    unsigned capabilities; /* known capabilities */
     const char
-        *source; /* who brought it: "builtin", "local", or the program that it was found with */
+        /* Where the model came from: "builtin", "local", or the program that it was discovered
+         * with. */
+        *source;
     const char *registry; /* the hub; NULL: none */
     int64_t created_s, size_bytes;
     bool downloaded, suggested, update;
@@ -46,7 +48,7 @@ static void write_capabilities(struct qn_jw *w, const struct entry *x)
     qn_json_free(doc);
 }
 
-/* True when one of the checkpoints is a file of this machine. */
+/* Whether one of the checkpoints is a file of this machine. */
 static bool names_file(const char *checkpoints)
 {
     struct qn_json *doc;
@@ -98,7 +100,7 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
     qn_jw_members(w, x->extras);
 }
 
-/* What the file says of itself. */
+/* Writes the metadata of the file. */
 static void write_details(struct qn_jw *w, const struct qn_model_row *row)
 {
     struct qn_json *details;
@@ -117,7 +119,8 @@ static void write_details(struct qn_jw *w, const struct qn_model_row *row)
     qn_json_free(details);
 }
 
-/* The built-in list's entry for a model that came from a hub under its name; NULL: none. */
+/* Returns the built-in list's entry for a model that came from a hub under the same name; NULL:
+ * none. */
 static const struct qn_registry_entry *listed_of(const struct qn_models_api *api,
                                                  const struct qn_model_row *row)
 {
@@ -132,7 +135,7 @@ static const char *source_of(const struct qn_models_api *api, const struct qn_mo
     return ours ? "local" : row->keeper;
 }
 
-/* Whether it is loaded, and what there is to say of the process. */
+/* Writes whether the model is loaded, and details of its process. */
 static void write_loaded(struct qn_jw *w, const struct qn_models_api *api,
                          const struct qn_model_row *row)
 {
@@ -192,7 +195,7 @@ void qn_api_model_write(struct qn_jw *w, const struct qn_models_api *api,
     write_row(w, api, row, row->name, view);
 }
 
-/* A model of the built-in list that is not here. */
+/* Writes a model of the built-in list that is not installed. */
 static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed, int64_t created_s,
                          const struct qn_model_view *view)
 {
@@ -277,7 +280,7 @@ void qn_api_models(const struct qn_models_api *api, struct qn_http *h, const cha
     qn_snapshot_unref(snap);
 }
 
-/* In the words and with the type of Lemonade's document; what can be done about it follows. */
+/* With the text and the type of Lemonade's document, followed by what can be done. */
 static void answer_not_found(struct qn_http *h, const char *id, const struct qn_error *e)
 {
     struct qn_error words = *e;

@@ -1,5 +1,5 @@
-/* Ollama's API, what needs no model to run: GET / and version, tags; and how a model is described
- * in all of it. */
+/* The part of Ollama's API that needs no model to run: GET / and version, tags; and the description
+ * of a model in all of this API. */
 #include "api/ollama.h"
 
 #include "answers/answer.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The version of Ollama whose API this is: programs ask for it to learn what they may use. */
+/* The version of Ollama's API that is implemented; programs ask for it to find out which features
+ * exist. */
 static const char api_version[] = "0.16.1";
 
 void qn_api_ollama_root(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
@@ -26,14 +27,14 @@ void qn_api_ollama_root(const struct qn_ollama_api *api, struct qn_http *h, cons
     const char *accept = qn_http_header(h, "Accept");
     (void)api;
     (void)id;
-    if (accept && strstr(accept, "text/html")) { /* a person looks */
+    if (accept && strstr(accept, "text/html")) { /* the client is a browser */
         qn_http_reply(h, 200, "text/html; charset=utf-8", page, sizeof page - 1);
         return;
     }
     qn_http_reply(h, 200, "text/plain; charset=utf-8", running, sizeof running - 1);
 }
 
-/* What runs elsewhere: nothing does. */
+/* There are no jobs elsewhere. */
 void qn_api_ollama_status(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     static const char body[] = "{\"cloud\":{\"disabled\":true,\"source\":\"quince\"}}";
@@ -42,7 +43,7 @@ void qn_api_ollama_status(const struct qn_ollama_api *api, struct qn_http *h, co
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
 }
 
-/* Nobody signs in to a server of their own. */
+/* There are no accounts. */
 void qn_api_ollama_me(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     (void)api;
@@ -98,7 +99,7 @@ bool qn_ollama_digest(const struct qn_model_row *row, char out[static QN_OLLAMA_
     return known;
 }
 
-/* "7.6B", "135M", as model cards write it. */
+/* Writes "7.6B", "135M", as in model cards. */
 static void size_text(int64_t n, char out[static 32])
 {
     static const struct {

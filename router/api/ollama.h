@@ -1,4 +1,4 @@
-/* What the endpoints of Ollama's API about models have in common. */
+/* Shared by the endpoints of Ollama's API about models. */
 #ifndef QN_API_OLLAMA_H
 #define QN_API_OLLAMA_H
 
@@ -8,20 +8,22 @@
 
 enum { QN_OLLAMA_DIGEST_MAX = 65 };
 
-/* The name as Ollama's clients see it: with ":latest" where it has no tag. The arena's. */
+/* Returns the name in the form of Ollama's clients: with ":latest" if it has no tag. In the
+ * arena. */
 const char *qn_ollama_name(struct qn_arena *arena, const char *name);
 
-/* 64 hexadecimal digits: the sum of the files, and with it that of the preset, if there is one.
- * Until the files have been read it is made of their names and sizes; false then. */
+/* Writes 64 hexadecimal digits: the checksum of the files, combined with that of the preset if
+ * there is one. Until the files have been read it is derived from their names and sizes, and false
+ * is returned. */
 bool qn_ollama_digest(const struct qn_model_row *row, char out[static QN_OLLAMA_DIGEST_MAX]);
 
-/* "details": family, size, quantization. */
+/* Writes "details": family, size, quantization. */
 void qn_ollama_details(struct qn_jw *w, const struct qn_model_row *row);
 
-/* When the model came to be as it is. */
+/* Time of the model's last change. */
 int64_t qn_ollama_modified_ms(const struct qn_model_row *row);
 
-/* Reads the request's "model", or "name" as older clients say. */
+/* Reads the request's "model", or "name" in older clients. */
 qn_err qn_ollama_model_of(const struct qn_jref *root, const char **name, struct qn_error *e);
 
 #endif

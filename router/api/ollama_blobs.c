@@ -1,4 +1,4 @@
-/* HEAD and POST /api/blobs/:digest: files that create makes models of. */
+/* HEAD and POST /api/blobs/:digest: files from which create makes models. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* The sum cannot be called off for one client, so this outlives one that leaves. */
+/* The checksum cannot be cancelled for one client, so this outlives a client that disconnects. */
 struct asker {
     struct qn_waiting client;
 };
@@ -23,7 +23,7 @@ static void done(void *ctx, const struct qn_error *e)
     free(a);
 }
 
-/* Files are for making models. */
+/* Uploads are only for making models, so the setting no-presets refuses them, too. */
 static bool refused(const struct qn_ollama_api *api, struct qn_http *h)
 {
     if (api->no_presets)
@@ -32,7 +32,7 @@ static bool refused(const struct qn_ollama_api *api, struct qn_http *h)
     return api->no_presets;
 }
 
-/* True when it is there; else the request has been answered where it is no digest. */
+/* True if the blob exists; otherwise, if the digest is invalid, the request has been answered. */
 static bool is_there(const struct qn_ollama_api *api, struct qn_http *h, const char *digest,
                      bool *answered)
 {

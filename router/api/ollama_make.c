@@ -1,5 +1,5 @@
 /* Ollama's create, copy and delete. A model that is made from another one is a preset: a row of the
- * catalog with the other's files and settings of its own. */
+ * catalog with the other model's files and its own settings. */
 #include "api/ollama.h"
 
 #include "answers/answer.h"
@@ -18,14 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A change of the catalog cannot be called off, so this outlives a client that leaves. */
+/* A change of the catalog cannot be cancelled, so this outlives a client that disconnects. */
 struct asker {
     const struct qn_ollama_api *api;
     struct qn_waiting client;
-    bool lines;  /* the success is told as a stream of states, else as one */
+    bool lines;  /* the success is sent as a stream of states, otherwise as one reply */
     bool silent; /* or by the status alone */
-    char *name;  /* of the row that is replaced or removed */
-    char *file;  /* that it had before; NULL: none */
+    char *name;  /* name of the row that is replaced or removed */
+    char *file;  /* its former file; NULL: none */
 };
 
 static struct asker *asker_new(const struct qn_ollama_api *api, struct qn_http *h, const char *name)
@@ -62,8 +62,8 @@ static void answer(const struct asker *a)
         qn_http_reply(a->client.http, 200, "application/json", state, sizeof state - 1);
 }
 
-/* The catalog has changed, and only now: a request that came in between found what was there
- * before, and must not go on with it. */
+/* Called after the catalog has changed: loaded state from the former row must not be used by
+ * further requests. */
 static void settle(const struct asker *a)
 {
     qn_inventory_changed(a->api->models->inventory, a->name);
@@ -85,7 +85,7 @@ static void done(void *ctx, const struct qn_error *e)
     asker_free(a);
 }
 
-/* Lemonade's own server answers so; programs may depend on it. */
+/* Lemonade's own server replies this way, and programs may depend on it. */
 static bool refused(const struct qn_ollama_api *api, struct qn_http *h)
 {
     if (api->serving->stopping) {
@@ -101,7 +101,7 @@ static bool refused(const struct qn_ollama_api *api, struct qn_http *h)
     return true;
 }
 
-/* The name a new model gets: without ":latest", and not one of those that ship with quince. */
+/* Checks the name of a new model: without ":latest", and not that of a built-in model. */
 static qn_err new_name(const struct qn_ollama_api *api, const char *given, const char *param,
                        struct qn_arena *arena, const char **out, struct qn_error *e)
 {
@@ -129,22 +129,23 @@ static qn_err new_name(const struct qn_ollama_api *api, const char *given, const
 
 enum {
     MAKING_ARENA_MAX = 256 * 1024 * 1024,
-    MADE_ON_LOOP_MAX = 32 * 1024 /* bytes of a body or a preset: a template may grow */
+    MADE_ON_LOOP_MAX = 32 * 1024 /* longest body or preset that is processed on the loop; a template
+                                    may become longer */
 };
 
-/* A model in the making. Where much is to be read, a worker reads it and makes the preset. */
+/* A model that is being made. If there is much to read, a worker reads it and makes the preset. */
 struct making {
     const struct qn_ollama_api *api;
     struct qn_waiting client;
     struct qn_arena *arena;
-    struct qn_body *body; /* its own */
-    const char *text;     /* lent by body */
+    struct qn_body *body; /* owned */
+    const char *text;     /* borrowed from body */
     size_t n;
     bool large;
-    struct qn_json *doc, *written; /* the body; what its Modelfile says, or NULL */
-    struct qn_jref root, said;     /* of the two; said is the root's where there is no Modelfile */
-    const char *name, *from, *digest; /* of the model that it becomes; from or digest is NULL */
-    bool lines;                       /* the answer is a stream of states */
+    struct qn_json *doc, *written;    /* the body; the contents of its Modelfile, or NULL */
+    struct qn_jref root, said;        /* roots of the two; said is root if there is no Modelfile */
+    const char *name, *from, *digest; /* name of the new model; from or digest is NULL */
+    bool lines;                       /* the reply is a stream of states */
     const char *base, *preset;
     qn_err err;
     struct qn_error error;
@@ -163,7 +164,7 @@ static void free_making(void *ctx)
     free(m);
 }
 
-/* Answers the client, unless it has its answer or is gone. */
+/* Answers the client, unless it has been answered or has disconnected. */
 static void end_making(struct making *m)
 {
     if (m->client.http)
@@ -185,7 +186,7 @@ static void worked(void *ctx)
         m->then(m);
 }
 
-/* work(m), by a worker where much is to be done, then then(m) unless it failed. */
+/* Runs fn(m), on a worker if there is much to do, then then(m) unless fn failed. */
 static void work(struct making *m, qn_post_fn fn, qn_post_fn then)
 {
     m->then = then;
@@ -197,7 +198,7 @@ static void work(struct making *m, qn_post_fn fn, qn_post_fn then)
     worked(m);
 }
 
-/* The catalog takes it from here. */
+/* Passes the row to the catalog. */
 static struct asker *hand_over(struct making *m)
 {
     struct qn_http *h = m->client.http;
@@ -222,7 +223,7 @@ static qn_err put_over(struct making *m)
     row.labels = "[\"custom\"]";
     row.created_s = row.modified_s = qn_wall_ms() / 1000;
     row.last_use_s = 0;
-    if (qn_str_eq(row.base, m->name)) /* made from itself: it stays what it was */
+    if (qn_str_eq(row.base, m->name)) /* a model made from itself keeps its base */
         row.base = "";
     qn_catalog_put(m->api->models->catalog, &row, done, hand_over(m));
     qn_snapshot_unref(snap);
@@ -257,7 +258,7 @@ static void make(void *ctx)
     m->err = qn_preset_make(&m->said, m->base, m->arena, &m->preset, &m->error);
 }
 
-/* "files": {"model.gguf": "sha256:..."}, one that has been sent before. */
+/* Reads "files": {"model.gguf": "sha256:..."}, a file that was uploaded before. */
 static qn_err find_blob(struct making *m, const struct qn_jref *files)
 {
     struct qn_jref it;
@@ -295,7 +296,7 @@ static qn_err find_base(struct making *m)
     return QN_OK;
 }
 
-/* What the body names is looked for. */
+/* Finds the model or file that the body names. */
 static qn_err look_up(struct making *m)
 {
     struct qn_error *e = &m->error;

@@ -1,5 +1,5 @@
-/* Ollama's pull and push. Pull watches a download job as POST pull does (pull.c), and tells it in
- * Ollama's lines. The job goes on when its client leaves. */
+/* Ollama's pull and push. Pull watches a download job as POST pull does (pull.c), and reports it in
+ * Ollama's lines. The job continues if its client disconnects. */
 #include "api/ollama.h"
 
 #include "access/auth.h"
@@ -18,7 +18,7 @@
 enum {
     LINE_MAX = 16 * 1024,
     FILES_A_TICK = 16,
-    HOLD_TICKS = 1000 / QN_PULL_TICK_MS, /* an error within a second is a status of its own */
+    HOLD_TICKS = 1000 / QN_PULL_TICK_MS, /* an error within a second has a status of its own */
     ORDER_BYTES_MAX = 1024 * 1024
 };
 
@@ -26,10 +26,10 @@ struct asker {
     const struct qn_pulls_api *api;
     struct qn_http *http;
     struct qn_pull_client *client;
-    struct qn_stream *stream; /* NULL: its head has not been sent */
+    struct qn_stream *stream; /* NULL: the reply has not begun */
     char *name;
-    bool lines;  /* wants them; else one answer */
-    size_t told; /* files that have been told to be complete */
+    bool lines;  /* the client wants lines, otherwise one reply */
+    size_t told; /* files that have been reported as complete */
     int ticks;
 };
 
@@ -66,7 +66,7 @@ static void begin_stream(struct asker *a)
     say_status(a, "pulling manifest");
 }
 
-/* {"status":"pulling 0123456789ab","digest":"sha256:...","total":N,"completed":N} */
+/* Writes {"status":"pulling 0123456789ab","digest":"sha256:...","total":N,"completed":N}. */
 static void add_file(struct qn_buf *lines, const struct qn_pull_view_file *f)
 {
     struct qn_buf status, digest;
@@ -90,7 +90,7 @@ static void add_file(struct qn_buf *lines, const struct qn_pull_view_file *f)
     qn_buf_deinit(&digest);
 }
 
-/* Complete files once each, then those that are coming. */
+/* Writes complete files once each, then those that are being downloaded. */
 static void say_files(struct asker *a, const struct qn_pull_view *v)
 {
     struct qn_buf lines;
@@ -172,7 +172,7 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
 
 static const struct qn_pull_events events = {.progress = on_progress, .end = on_end};
 
-/* A model that is here: what there would be to say if it had just come. */
+/* Replies for an installed model as if it had just been downloaded. */
 static void answer_here(const struct qn_pulls_api *api, struct qn_http *h, const char *name,
                         bool lines)
 {

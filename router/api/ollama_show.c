@@ -1,4 +1,4 @@
-/* POST /api/show and GET /api/ps: one model in detail, and those that are in memory. */
+/* POST /api/show and GET /api/ps: details of one model, and the models in memory. */
 #include "api/ollama.h"
 
 #include "answers/answer.h"
@@ -13,10 +13,10 @@
 
 enum { TEXT_MAX = 4 * 1024 * 1024, NAME_COLUMN = 30 };
 
-/* "For ever" must be a time, too: programs show one this far away as such. */
+/* "No limit" must be a time, too; programs show one this far away as such. */
 static const int64_t for_ever_ms = INT64_C(1000) * 3600 * 24 * 365 * 100;
 
-/* What there is to say of one row, taken apart. */
+/* The data of one row, parsed. */
 struct shown {
     const struct qn_model_row *row;
     struct qn_json *preset_doc, *facts_doc;
@@ -38,7 +38,7 @@ static void shown_deinit(struct shown *s)
     qn_json_free(s->facts_doc);
 }
 
-/* The preset's text, else the file's, else "". */
+/* Returns the preset's text, else the file's, else "". */
 static const char *text_of(const struct shown *s, const char *key)
 {
     struct qn_jref v = qn_json_get(&s->preset, key), f = qn_json_get(&s->facts, key);
@@ -54,7 +54,7 @@ static void one_parameter(struct qn_buf *out, const char *prefix, size_t column,
     qn_buf_char(out, '\n');
 }
 
-/* One line a value; of a list one a member, as Modelfiles have it. */
+/* Writes one line for each value, and for each item of a list, as in Modelfiles. */
 static void write_parameters(const struct shown *s, const char *prefix, size_t column,
                              struct qn_buf *out)
 {
@@ -120,7 +120,7 @@ static void write_show(struct qn_jw *w, const struct qn_ollama_api *api,
     qn_buf_clear(&text);
     write_parameters(&s, "", NAME_COLUMN, &text);
     if (text.len) {
-        text.data[--text.len] = '\0'; /* the last line's end */
+        text.data[--text.len] = '\0'; /* removes the last line feed */
         qn_jw_kstr(w, "parameters", text.data);
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -133,7 +133,7 @@ static void write_show(struct qn_jw *w, const struct qn_ollama_api *api,
         write_raw(w, "messages", &v, "[]");
     if (qn_inventory_ready(api->models->inventory, row, &loaded) &&
         loaded.status.template_warning[0])
-        qn_jw_kstr(w, "template_warning", loaded.status.template_warning); /* of ours */
+        qn_jw_kstr(w, "template_warning", loaded.status.template_warning); /* quince's own member */
     qn_ollama_details(w, row);
     v = qn_json_get(&s.facts, "info");
     write_raw(w, "model_info", &v, "{}");
@@ -197,14 +197,14 @@ static void write_loaded(struct qn_jw *w, struct qn_arena *arena, const struct q
     qn_jw_ki64(w, "context_length", m->status.context);
     int64_t resident = qn_process_memory(m->status.pid);
     if (resident >= 0)
-        qn_jw_ki64(w, "resident_bytes", resident); /* of ours, as is the next */
-    qn_jw_kstr(w, "status", m->state);             /* of ours: Ollama's clients leave it aside */
+        qn_jw_ki64(w, "resident_bytes", resident); /* quince's own member, as is the next */
+    qn_jw_kstr(w, "status", m->state); /* quince's own member; Ollama's clients ignore it */
     if (*m->reason)
         qn_jw_kstr(w, "reason", m->reason);
     qn_jw_obj_end(w);
 }
 
-/* What is in memory, comes into it, or waits for that. */
+/* Whether the model is in memory, is being loaded, or is queued for that. */
 static bool is_shown(const struct qn_loaded *m)
 {
     return *m->reason || m->status.state == QN_INST_READY || m->status.state == QN_INST_LOADING;

@@ -1,5 +1,5 @@
 /* GET, POST and DELETE models/{id}/options: the options that a model is loaded with, by layers,
- * without loading it. The context's length "by itself" is -1 to clients and 0 to us. */
+ * without loading it. The automatic context is -1 in replies and 0 internally. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -17,17 +17,17 @@
 enum { OPTIONS_MAX = 64 * 1024, CONTEXT_MAX = 16 * 1024 * 1024 };
 #define CONTEXT "ctx_size"
 
-/* What an answer shows of a model. */
+/* The data that a reply shows of a model. */
 struct view {
-    const struct qn_model_row *row;     /* that is asked about */
+    const struct qn_model_row *row;     /* the row that the request names */
     const struct qn_backend_type *type; /* of the model that computes for it */
     const char *saved;                  /* JSON objects, strongest first */
-    const char *wanted;                 /* saved with a dry run's changes */
-    const char *defaults;               /* the settings */
+    const char *wanted;                 /* the saved options with the changes of a dry run */
+    const char *defaults;               /* from the settings */
     int64_t default_context;
 };
 
-/* The value of an option in a JSON object, as it is. False: there is none. */
+/* Writes the value of an option in a JSON object, unchanged. False: the option is absent. */
 static bool write_value(struct qn_jw *w, const char *json, const char *name)
 {
     struct qn_json *doc;
@@ -46,7 +46,7 @@ static bool write_value(struct qn_jw *w, const char *json, const char *name)
     return there;
 }
 
-/* The context that a JSON object asks for; QN_UNSET: it does not say. */
+/* Returns the context that a JSON object has; QN_UNSET: none. */
 static int64_t context_of(const char *json)
 {
     struct qn_json *doc;
@@ -64,8 +64,8 @@ static int64_t shown_context(int64_t context)
     return context > 0 ? context : -1;
 }
 
-/* A whole body for POST load: every option from the strongest of two layers, null where the model's
- * process decides. */
+/* Writes a complete body for POST load: each option from the stronger of two layers, null if the
+ * model's process decides. */
 static void write_layers(struct qn_jw *w, const char *key, const struct view *v, const char *layer)
 {
     int64_t context = context_of(layer);
@@ -91,8 +91,8 @@ static void write_saved(struct qn_jw *w, const struct view *v)
     qn_jw_obj_end(w);
 }
 
-/* The context of a load: what is asked for, else what it runs with, else what the model was trained
- * on as far as that is known. */
+/* The context of a load: the requested one, else the one it runs with, else the trained context if
+ * known. */
 static int64_t resolved_context(const struct qn_models_api *api, const struct view *v)
 {
     int64_t wanted = context_of(v->wanted), trained = 0;
@@ -114,7 +114,7 @@ static int64_t resolved_context(const struct qn_models_api *api, const struct vi
     return trained;
 }
 
-/* Without the options that hold paths. */
+/* Returns the options without those that contain paths. */
 static const char *public_options(struct qn_http *h, const char *json)
 {
     struct qn_buf text;
@@ -152,7 +152,7 @@ static void answer(const struct qn_models_api *api, struct qn_http *h, const str
     qn_buf_deinit(&body);
 }
 
-/* Of a preset, the options of the model that computes for it are meant. */
+/* For a preset, the options are those of the model that computes for it. */
 static qn_err find(const struct qn_models_api *api, const char *id, struct qn_snapshot **snap,
                    struct view *v, struct qn_error *e)
 {
@@ -220,7 +220,7 @@ static qn_err check_member(const struct qn_backend_type *type, const struct qn_j
     return qn_load_option_check(o, v, e);
 }
 
-/* Saved options with the request's changes: null takes one away. */
+/* Merges the request's changes into the saved options: null removes an option. */
 static void merge(const struct qn_backend_type *type, const char *saved,
                   const struct qn_jref *changes, struct qn_buf *out)
 {
@@ -249,7 +249,7 @@ static void merge(const struct qn_backend_type *type, const char *saved,
     qn_jw_obj_end(&w);
 }
 
-/* The change cannot be called off, so this outlives a client that leaves. */
+/* The change cannot be cancelled, so this outlives a client that disconnects. */
 struct asker {
     const struct qn_models_api *api;
     struct qn_waiting client;

@@ -24,7 +24,7 @@ static void keep_member(struct qn_jw *w, const char *key, const struct qn_jref *
     qn_buf_deinit(&text);
 }
 
-/* A text of the request, else the base's. */
+/* Writes a text of the request, else of the base. */
 static qn_err put_text(struct qn_jw *w, const char *key, const struct qn_jref *body,
                        const struct qn_jref *base, struct qn_error *e)
 {
@@ -36,7 +36,7 @@ static qn_err put_text(struct qn_jw *w, const char *key, const struct qn_jref *b
     return err;
 }
 
-/* "license": a text or several. */
+/* Writes "license": one or several texts. */
 static qn_err put_license(struct qn_jw *w, const struct qn_jref *body, const struct qn_jref *base,
                           struct qn_error *e)
 {
@@ -59,7 +59,7 @@ static qn_err put_license(struct qn_jw *w, const struct qn_jref *body, const str
     return err;
 }
 
-/* The base's parameters with the request's over them. */
+/* Writes the base's parameters, overridden by the request's. */
 static qn_err put_parameters(struct qn_jw *w, const struct qn_jref *body,
                              const struct qn_jref *base, struct qn_arena *arena, struct qn_error *e)
 {
@@ -143,7 +143,7 @@ static qn_err put_template(struct qn_jw *w, const struct qn_jref *body, const st
     return err;
 }
 
-/* Members that would make other weights. */
+/* Refuses members that would change the weights. */
 static qn_err check_weights(const struct qn_jref *body, struct qn_error *e)
 {
     static const char *const names[] = {"adapters", "quantize", "quantization", "draft_files"};

@@ -1,7 +1,7 @@
-/* POST pull: a model is fetched from its hub and made known. Whoever asks watches the job: as one
- * answer at its end, as server-sent events, or, with "subscribe": false, not at all. The job goes
- * on when its client leaves, unless the client said cancel_on_disconnect and nobody else wants it.
- */
+/* POST pull: downloads a model from its hub and registers it. The client watches the job by one
+ * reply at its end, by server-sent events, or, with "subscribe": false, not at all. The job
+ * continues if its client disconnects, unless the client sent cancel_on_disconnect and no other
+ * client wants the model. */
 #include "api/pull.h"
 
 #include "access/auth.h"
@@ -18,8 +18,8 @@
 
 enum {
     EVENT_MAX = 64 * 1024,
-    HOLD_TICKS = 1000 / QN_PULL_TICK_MS,  /* an error within a second is a status of its own */
-    ALIVE_TICKS = 1000 / QN_PULL_TICK_MS, /* between comments while nothing comes */
+    HOLD_TICKS = 1000 / QN_PULL_TICK_MS,  /* an error within a second has a status of its own */
+    ALIVE_TICKS = 1000 / QN_PULL_TICK_MS, /* between comments while there are no events */
     ORDER_BYTES_MAX = 1024 * 1024
 };
 
@@ -27,11 +27,11 @@ struct asker {
     const struct qn_pulls_api *api;
     struct qn_http *http;
     struct qn_pull_client *client;
-    struct qn_stream *stream; /* NULL: its head has not been sent */
+    struct qn_stream *stream; /* NULL: the reply has not begun */
     char *model, *recipe, *checkpoint;
-    bool events;   /* wants them */
-    bool snapshot; /* wants the job's state when it is kept, and no more */
-    size_t file;   /* that events are about */
+    bool events;   /* the client wants events */
+    bool snapshot; /* the client wants only the job's state once it is stored */
+    size_t file;   /* index of the file that events are about */
     int ticks, quiet;
 };
 
@@ -52,7 +52,8 @@ static void gone(void *ctx)
 
 bool qn_api_pull_offline(const struct qn_puller *puller, const struct qn_error *e)
 {
-    /* What no engine runs, or no hub has, is refused by the name of a member of the request. */
+    /* An error because no engine runs the model, or no hub has it, names a member of the
+     * request. */
     bool network = e->code == QN_EUNSUPPORTED && !*e->param;
     return qn_web_is_offline(puller->web) && (e->code == QN_ENOTFOUND || network);
 }
@@ -97,7 +98,7 @@ void qn_api_pull_refuse(const struct qn_puller *puller, struct qn_http *h, const
         qn_answer_plain(h, 400, "unknown_model", e->message);
     else {
         struct qn_error shown = *e;
-        if (qn_str_eq(shown.param, QN_PULL_NETWORK)) /* no member of the request */
+        if (qn_str_eq(shown.param, QN_PULL_NETWORK)) /* it is not a member of the request */
             shown.param[0] = '\0';
         qn_answer_problem(h, &(struct qn_problem){.error = &shown, .model = model});
     }
@@ -141,7 +142,7 @@ static void begin_stream(struct asker *a)
     a->stream = qn_http_stream(a->http, 200, "text/event-stream", NULL, NULL);
 }
 
-/* Writes "event: NAME" with the JSON object that fill writes the members of. */
+/* Writes "event: NAME" with a JSON object whose members fill writes. */
 static void add_event(struct asker *a, struct qn_buf *text, const char *name,
                       void (*fill)(struct asker *a, struct qn_jw *w, const void *what),
                       const void *what)
@@ -199,7 +200,7 @@ static void fill_error(struct asker *a, struct qn_jw *w, const void *what)
     qn_jw_kstr(w, "model_name", a->model);
 }
 
-/* Files that have come are reported one by one, each once with all its bytes. */
+/* Complete files are reported one by one, each once with all its bytes. */
 static void send_progress(struct asker *a, const struct qn_pull_view *v)
 {
     struct qn_buf text;
@@ -290,7 +291,8 @@ static qn_err read_wants(const struct qn_jref *root, struct wants *out, struct q
     if (!err)
         err = qn_json_bool_opt(&v, &out->until_gone, e);
     v = qn_json_get(root, "priority");
-    out->until_gone = out->until_gone && out->subscribe; /* who does not watch cannot leave */
+    /* A client that does not watch cannot disconnect. */
+    out->until_gone = out->until_gone && out->subscribe;
     if (!err)
         err = qn_json_i64_opt(&v, -QN_PULL_PRIORITY_MAX, QN_PULL_PRIORITY_MAX, &out->priority, e);
     return err;
@@ -310,7 +312,7 @@ static struct asker *asker_new(const struct qn_pulls_api *api, struct qn_http *h
     return a;
 }
 
-/* The model is here: the same answers, without a job. */
+/* Replies for an installed model, without a job. */
 static void answer_here(const struct qn_pulls_api *api, struct qn_http *h,
                         const struct qn_pull_order *o, const struct wants *wants)
 {

@@ -1,5 +1,5 @@
-/* POST models/register: a GGUF file that lies on this disk becomes a model; one of a hub becomes
- * known, to be pulled later. */
+/* POST models/register: registers a GGUF file on this disk as a model, or a hub's model to be
+ * pulled later. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -22,7 +22,7 @@
 
 enum { ORDER_BYTES_MAX = 1024 * 1024, SIZE_GB_MAX = 1000000 };
 
-/* The registration cannot be called off, so this outlives a client that leaves. */
+/* The registration cannot be cancelled, so this outlives a client that disconnects. */
 struct asker {
     const struct qn_models_api *api;
     struct qn_waiting client;
@@ -72,7 +72,7 @@ static struct asker *asker_new(const struct qn_models_api *api, struct qn_http *
     return a;
 }
 
-/* Several checkpoints, or one that is no file of this machine. */
+/* Whether there are several checkpoints, or one that is not a file of this machine. */
 static bool is_of_hub(const struct qn_jref *root)
 {
     struct qn_jref one = qn_json_get(root, "checkpoint"), many = qn_json_get(root, "checkpoints");
@@ -83,7 +83,7 @@ static bool is_of_hub(const struct qn_jref *root)
            ref.hub != QN_HUB_LOCAL;
 }
 
-/* The size that a definition states, in GB; what is pulled says better. */
+/* The size that a definition states, in GB; pull finds the exact size. */
 static qn_err read_size(const struct qn_jref *root, int64_t *bytes, struct qn_error *e)
 {
     double gb = 0;
@@ -123,7 +123,7 @@ static void put_order(const struct qn_models_api *api, struct qn_http *h,
     qn_buf_deinit(&checkpoints);
 }
 
-/* A model whose files are here keeps them: it is known already, or its name is taken. */
+/* A model whose files are installed keeps them: it is registered already, or its name is taken. */
 static bool is_here(const struct qn_models_api *api, const struct qn_pull_order *o, bool *same)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
@@ -165,8 +165,8 @@ static bool says(const struct qn_jref *root, const char *member)
     return qn_json_type(&v) != QN_JSON_ABSENT && qn_json_type(&v) != QN_JSON_NULL;
 }
 
-/* A file of this machine, and its projector if one is named. What the request does not say stays as
- * it was for a model that is known already. */
+/* Registers a file of this machine, and its projector if one is named. For a registered model,
+ * members that the request does not have stay unchanged. */
 static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
                             const struct qn_jref *root, struct qn_error *e)
 {

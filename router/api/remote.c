@@ -1,4 +1,4 @@
-/* See api/remote.h. The file is written by a worker, then the row that names it. */
+/* See api/remote.h. A worker writes the file, then the row that names it is stored. */
 #include "api/remote.h"
 
 #include "answers/answer.h"
@@ -23,13 +23,13 @@
 
 enum { SHOWN_MAX = 256 * 1024, PATH_LIMIT = 8192, ID_DIGITS = 8 };
 
-/* It cannot be called off, so this outlives a client that leaves. */
+/* The operation cannot be cancelled, so this outlives a client that disconnects. */
 struct asker {
     const struct qn_models_api *api;
     struct qn_waiting client;
     struct qn_arena *arena;
     const char *name, *path, *labels, *url;
-    const char *old; /* file of the definition that this one replaces; NULL: there is none */
+    const char *old; /* file of the definition that is replaced; NULL: none */
     struct qn_buf file, shown;
     struct qn_error error;
 };
@@ -56,14 +56,14 @@ static void put_done(void *ctx, const struct qn_error *e)
             qn_remote_release(data_dir_of(a->api), snap, a->old);
         qn_snapshot_unref(snap);
         qn_inventory_changed(a->api->models->inventory,
-                             a->name); /* what runs has the old definition */
+                             a->name); /* a running process has the former definition */
     }
     if (qn_waiting_end(&a->client, e))
         qn_api_registered(a->api, a->client.http, a->name);
     asker_free(a);
 }
 
-/* Worker. */
+/* Runs on a worker. */
 static void write_file(void *ctx)
 {
     struct asker *a = ctx;
@@ -101,8 +101,8 @@ static void written(void *ctx)
     qn_catalog_put(a->api->models->catalog, &row, put_done, a);
 }
 
-/* DATA_DIR/remotes/NAME-RANDOM.json: another definition is another file, which whoever compares
- * files notices. */
+/* DATA_DIR/remotes/NAME-RANDOM.json: a new definition is a new file, so that comparisons of files
+ * detect the change. */
 static const char *choose_path(const struct qn_models_api *api, const char *name,
                                struct qn_arena *arena)
 {
@@ -149,7 +149,7 @@ bool qn_api_is_remote(const struct qn_jref *request)
 }
 
 /* The route is for admins, who may also name variables of the server's environment (key_env); which
- * files they may name is another question. */
+ * files they may name is checked separately. */
 static bool may_define(const struct qn_models_api *api, struct qn_http *h,
                        const struct qn_jref *definition)
 {

@@ -1,4 +1,4 @@
-/* Registering a model that other machines compute: POST models/register with "recipe": "remote". */
+/* Registers a model that other machines compute: POST models/register with "recipe": "remote". */
 #ifndef QN_API_REMOTE_H
 #define QN_API_REMOTE_H
 

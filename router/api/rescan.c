@@ -1,4 +1,4 @@
-/* POST models/rescan: look again for models that other programs have put on this disk. */
+/* POST models/rescan: discovers the models of other programs on this disk again. */
 #include "api/api.h"
 
 #include "answers/answer.h"

@@ -1,5 +1,5 @@
-/* POST internal/pin and internal/simulate-vram-pressure: who may leave memory, and a trial of it.
- */
+/* POST internal/pin and internal/simulate-vram-pressure: excludes models from eviction, and
+ * simulates memory pressure. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* The change cannot be called off, so this outlives a client that leaves. */
+/* The change cannot be cancelled, so this outlives a client that disconnects. */
 struct asker {
     const struct qn_models_api *api;
     struct qn_waiting client;
@@ -96,7 +96,8 @@ void qn_api_pin(const struct qn_models_api *api, struct qn_http *h, const char *
     qn_json_free(doc);
 }
 
-/* The answer comes when the model that has to go has been told to, which may still be leaving. */
+/* The reply is sent when the evicted model has been told to stop; its process may still be
+ * running. */
 void qn_api_simulate_pressure(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     static const char body[] = "{\"status\":\"ok\"}";
@@ -114,7 +115,7 @@ void qn_api_simulate_pressure(const struct qn_models_api *api, struct qn_http *h
         qn_answer_error(h, &e);
         return;
     }
-    /* -1: only who has been idle for too long, which timers see to by themselves. */
+    /* -1: only models that have been idle for too long, which timers evict anyway. */
     qn_inventory_press(api->models->inventory, share);
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
 }

@@ -1,8 +1,8 @@
-/* What the Responses API does to answers that are kept: show, list their input, delete. To others
- * than its owner an answer is as one that there is not. An answer
- * that is still being written cannot be asked for: none is written in the background.
+/* Stored responses of the Responses API: show, list their input, delete. For clients other than the
+ * owner a response does not exist. A response that is still being written cannot be requested, as
+ * none is written in the background.
  *
- * Answers may be many megabytes of JSON: of large ones a worker makes the reply. */
+ * Responses may be many megabytes of JSON; for large ones a worker makes the reply. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -19,29 +19,29 @@
 enum {
     PAGE_MAX = 100,
     PAGE = 20,
-    SHOWN_ON_LOOP_MAX = 256 * 1024,     /* bytes of an answer that are read at once */
-    SHOWN_ARENA_MAX = 512 * 1024 * 1024 /* more than anything made of one answer */
+    SHOWN_ON_LOOP_MAX = 256 * 1024,     /* longest response that is parsed at once on the loop */
+    SHOWN_ARENA_MAX = 512 * 1024 * 1024 /* more than any data made of one response */
 };
 
 /* A page of a list: which items, in which order. */
 struct page {
     bool ascending;
     int64_t limit;
-    const char *after; /* the id that the page begins behind, or NULL */
+    const char *after; /* id of the item after which the page begins, or NULL */
 };
 
-/* One request that waits for the catalog and a worker, which cannot be called off. */
+/* A request that waits for the catalog and a worker, which cannot be cancelled. */
 struct asker {
     struct qn_loop *loop;
-    struct qn_http *http;                                /* NULL: gone */
-    void (*render)(struct asker *a, struct qn_error *e); /* any thread: fills out and type */
-    struct qn_arena *arena;                              /* of what is made */
-    struct qn_arena *texts;                              /* of the row */
+    struct qn_http *http;                                /* NULL: the client has disconnected */
+    void (*render)(struct asker *a, struct qn_error *e); /* any thread: sets out and type */
+    struct qn_arena *arena;                              /* memory of the reply */
+    struct qn_arena *texts;                              /* memory of the row */
     struct qn_answer_row row;
     struct page page;
-    int64_t after;         /* number of the event that a stream begins behind */
-    struct qn_error wrong; /* with the request; code QN_OK: nothing */
-    struct qn_error error; /* of rendering */
+    int64_t after;         /* number of the event after which a stream begins */
+    struct qn_error wrong; /* error of the request; code QN_OK: none */
+    struct qn_error error; /* error of rendering */
     struct qn_buf out;
     const char *type;
     const char *id;
@@ -155,11 +155,11 @@ static void show(struct asker *a, struct qn_error *e)
     qn_buf_str(&a->out, a->row.body);
 }
 
-/* What was said once is said again as a stream. */
+/* Replays the response as a stream. */
 static void replay(struct asker *a, struct qn_error *e)
 {
     a->type = "text/event-stream";
-    (void)qn_responses_replay(a->row.body, a->after, a->arena, &a->out, e); /* e says it */
+    (void)qn_responses_replay(a->row.body, a->after, a->arena, &a->out, e); /* e has the error */
 }
 
 void qn_api_response(const struct qn_models_api *api, struct qn_http *h, const char *id)
@@ -175,7 +175,7 @@ void qn_api_response(const struct qn_models_api *api, struct qn_http *h, const c
     look_up(api, a);
 }
 
-/* OpenAI's own words for an answer that nobody asked to be written in the background. */
+/* OpenAI's own message for a response that was not created in the background. */
 static void refuse_cancel(struct asker *a, struct qn_error *e)
 {
     (void)a;
@@ -235,7 +235,7 @@ static qn_err read_page(struct qn_http *h, struct page *p, struct qn_error *e)
     return QN_OK;
 }
 
-/* The items of an array as texts of their own, in the page's order. */
+/* Writes the items of an array in the page's order. */
 static void write_page(const struct page *p, const struct qn_answer_row *row,
                        const struct qn_jref *list, struct qn_arena *arena, struct qn_jw *w)
 {
@@ -279,7 +279,7 @@ static void list_input(struct asker *a, struct qn_error *e)
 void qn_api_response_input(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct asker *a = asker_new(api, h, id);
-    (void)read_page(h, &a->page, &a->wrong); /* found() sees it */
+    (void)read_page(h, &a->page, &a->wrong); /* found() checks it */
     if (a->page.after)
         a->page.after = qn_arena_strdup(a->arena, a->page.after);
     a->render = list_input;

@@ -1,5 +1,5 @@
-/* GET running: what runs, in the words of llama-swap's clients. GET slots: how many answers at a
- * time the model used last can give, in those of llama-server's. */
+/* GET running: the running models in the form of llama-swap. GET slots: the slots of the model used
+ * last, in the form of llama-server. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -7,7 +7,7 @@
 #include "models/inventory.h"
 #include "models/residency.h"
 
-/* The words that these clients know for a child's states. */
+/* These clients' words for a child's states. */
 static const char *state_word(const struct qn_loaded *m)
 {
     switch (m->status.state) {
@@ -23,7 +23,7 @@ static const char *state_word(const struct qn_loaded *m)
     }
 }
 
-/* inside: where its process is may be told. */
+/* inside: the address of its process may be shown. */
 static void write_running(struct qn_jw *w, const struct qn_loaded *m, bool inside)
 {
     qn_jw_obj(w);
@@ -31,7 +31,7 @@ static void write_running(struct qn_jw *w, const struct qn_loaded *m, bool insid
     qn_jw_kstr(w, "state", state_word(m));
     qn_jw_kstr(w, "type", m->type);
     qn_jw_kstr(w, "proxy", inside ? m->status.url : "");
-    qn_jw_ki64(w, "ttl", m->stays_ms < 0 ? 0 : (m->stays_ms + 999) / 1000); /* 0: no end */
+    qn_jw_ki64(w, "ttl", m->stays_ms < 0 ? 0 : (m->stays_ms + 999) / 1000); /* 0: no limit */
     if (inside)
         qn_jw_ki64(w, "pid", m->status.pid);
     qn_jw_ki64(w, "requests_running", (int64_t)m->holders);
@@ -59,8 +59,7 @@ void qn_api_running(const struct qn_models_api *api, struct qn_http *h, const ch
     qn_buf_deinit(&body);
 }
 
-/* Which of its places an answer takes is its process's own business: as many as are taken are shown
- * as busy, from the first on. */
+/* Only the number of busy slots is known, not which ones; so the first ones are shown as busy. */
 void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s)
 {
     qn_jw_arr(w);

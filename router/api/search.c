@@ -1,4 +1,4 @@
-/* GET registry/search: repositories of a hub by words. */
+/* GET registry/search: searches a hub's repositories by words. */
 #include "api/api.h"
 
 #include "access/client_id.h"
@@ -15,13 +15,13 @@ enum { QUERY_MIN = 3, QUERY_MAX = 200, RESULTS = 12 };
 
 struct asker {
     const struct qn_hubs_api *api;
-    struct qn_http *http; /* NULL: gone */
+    struct qn_http *http; /* NULL: the client has disconnected */
     struct qn_inquiry *inquiry;
     enum qn_hub_kind hub;
     char *query;
     int64_t limit;
     bool gguf;
-    struct qn_search *found; /* the answer */
+    struct qn_search *found; /* the result */
 };
 
 static void gone(void *ctx)
@@ -31,7 +31,7 @@ static void gone(void *ctx)
     qn_inquiry_stop(a->inquiry);
 }
 
-/* Worker. */
+/* Runs on a worker. */
 static qn_err ask(void *ctx, const struct qn_web *web, struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -138,7 +138,7 @@ void qn_api_search(const struct qn_hubs_api *api, struct qn_http *h, const char 
     qn_err err = read_query(api, h, a, &e);
     if (!err)
         err = qn_inquire(api->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e);
-    if (err) { /* no hub has been asked */
+    if (err) { /* no hub was queried */
         qn_answer_error(h, &e);
         free(a->query);
         free(a);

@@ -1,4 +1,4 @@
-/* What GET status says of the server's own process. */
+/* The server's own process in GET status. */
 #ifndef QN_API_SERVER_INFO_H
 #define QN_API_SERVER_INFO_H
 
@@ -6,7 +6,7 @@
 #include "base/json.h"
 
 /* Writes the member "server": {"pid","uid","unit","stop_command","ollama"}. unit and stop_command
- * are null where systemd did not start the server. For clients that may know what is inside
+ * are null if systemd did not start the server. Only for clients that may see internal data
  * (qn_auth_is_stranger). */
 void qn_api_server_info_write(struct qn_jw *w, const struct qn_watch_api *api);
 

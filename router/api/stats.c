@@ -1,4 +1,4 @@
-/* GET stats: the last request's speed, for whose it was, and the sums since the start. */
+/* GET stats: the last request's figures, for its owner, and the totals since the start. */
 #include "telemetry/stats.h"
 
 #include "access/auth.h"
@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "telemetry/metrics.h"
 
-/* To the microsecond. */
+/* Rounded to microseconds. */
 static void write_times(struct qn_jw *w, const struct qn_stats *s)
 {
     qn_jw_key(w, "decode_token_times");
@@ -17,7 +17,7 @@ static void write_times(struct qn_jw *w, const struct qn_stats *s)
     qn_jw_arr_end(w);
 }
 
-/* Half and ninety-nine of a hundred were faster than these, in seconds. */
+/* Writes the 50th and the 99th percentile, in seconds. */
 static void write_latency(struct qn_jw *w, const char *key, const struct qn_series *m,
                           enum qn_timing t)
 {

@@ -1,5 +1,5 @@
-/* GET system-info and system-stats: the machine, its devices, which engines can use them, and how
- * busy it is. */
+/* GET system-info and system-stats: the machine, its devices, which engines can use them, and their
+ * load. */
 #include "api/api.h"
 
 #include "answers/answer.h"
@@ -17,7 +17,7 @@ enum { TEXT_MAX = 512 };
 
 static const double gb = 1e9, gib = 1024.0 * 1024 * 1024;
 
-/* The view comes whether the client is still there or not. */
+/* The view is made whether or not the client is still connected. */
 struct asker {
     const struct qn_engines_api *api;
     struct qn_waiting client;
@@ -97,10 +97,10 @@ static void write_device(struct qn_jw *w, const struct qn_jref *d)
     qn_jw_obj_end(w);
 }
 
-/* Graphics processors of a kind: a vendor's, built into the processor or not. */
+/* Graphics processors by vendor and by being integrated or not. */
 struct kind {
     const char *key;
-    bool several; /* a list, also when it is empty */
+    bool several; /* a list, even if it is empty */
 };
 
 static const struct kind kinds[] = {
@@ -148,7 +148,7 @@ static void write_devices(struct qn_jw *w, const struct qn_jref *root)
     qn_jw_obj_end(w);
 }
 
-/* Presets share the files of what they were made of, so only files that are here count, once. */
+/* Presets share the files of their base, so each file is counted once, and only if it exists. */
 static int64_t bytes_of_models(const struct qn_engines_api *api)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
@@ -208,7 +208,7 @@ static void answer(void *ctx, const struct qn_devices_view *view)
                 });
         qn_jw_kbool(&w, "no_fetch_executables", a->api->no_fetch_executables);
         write_storage(&w, a->api, view, qn_api_sees_paths(a->api->serving, a->client.http));
-        qn_jw_key(&w, "cloud"); /* servers elsewhere are models here: the recipe remote */
+        qn_jw_key(&w, "cloud"); /* remote servers are models here, with the recipe remote */
         qn_jw_obj(&w);
         qn_jw_key(&w, "providers");
         qn_jw_arr(&w);
@@ -252,7 +252,7 @@ void qn_api_system_stats(const struct qn_engines_api *api, struct qn_http *h, co
     write_share(&w, "memory_total_gb", qn_total_memory(), gb);
     write_share(&w, "gpu_percent", gpu.percent, 1);
     write_share(&w, "vram_gb", gpu.used_bytes, gb);
-    qn_jw_knull(&w, "npu_percent"); /* no driver says */
+    qn_jw_knull(&w, "npu_percent"); /* no driver reports it */
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);

@@ -1,5 +1,5 @@
-/* What the handlers of endpoints work with, one struct for each topic: a handler is given its
- * topic's. Made at the start, and lent. Loop thread only. */
+/* The structs that handlers of endpoints get, one for each topic. Created at the start, and
+ * borrowed. Loop thread only. */
 #ifndef QN_API_TOPICS_H
 #define QN_API_TOPICS_H
 
@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-/* Models that are known and loaded. */
+/* Known and loaded models. */
 struct qn_models_api {
     const struct qn_serving *serving;
     const struct qn_models *models;
@@ -21,7 +21,7 @@ struct qn_models_api {
     const struct qn_puller *puller;
     const struct qn_inference *inference;
     const struct qn_custody *custody;
-    const struct qn_updates *updates; /* what was found out about newer files */
+    const struct qn_updates *updates; /* results of checks for newer files */
 };
 
 /* Downloads of models. */
@@ -38,11 +38,11 @@ struct qn_disk_api {
     struct qn_discovery *discovery;
 };
 
-/* Questions to hubs. */
+/* Queries to hubs. */
 struct qn_hubs_api {
     const struct qn_serving *serving;
     const struct qn_puller *puller;
-    const struct qn_hubs *hubs; /* where they are */
+    const struct qn_hubs *hubs; /* addresses of the hubs */
     struct qn_inquiries *inquiries;
     struct qn_updates *updates;
     struct qn_store *store;
@@ -55,22 +55,22 @@ struct qn_engines_api {
     const struct qn_puller *puller;
     struct qn_telemetry *telemetry;
     struct qn_devices *devices;
-    const struct qn_packs *packs; /* engines of others; NULL: the list cannot be read */
+    const struct qn_packs *packs; /* engines of other projects; NULL: the list cannot be read */
     struct qn_pack_jobs *pack_jobs;
     const char *models_dir;    /* the setting */
     bool no_fetch_executables; /* the setting */
 };
 
-/* Health, log and counts. */
+/* Health, log and metrics. */
 struct qn_watch_api {
     const struct qn_serving *serving;
     const struct qn_models *models;
     struct qn_telemetry *telemetry;
     struct qn_keys *keys;
     const struct qn_ports *ports;
-    const struct qn_service_unit *unit; /* of systemd, that has started the server */
-    int websocket_port;    /* that health tells; every other port takes WebSockets as well */
-    bool socket_activated; /* a service manager has passed sockets in */
+    const struct qn_service_unit *unit; /* the systemd unit that started the server */
+    int websocket_port;    /* reported by health; all other ports accept WebSockets as well */
+    bool socket_activated; /* a service manager has passed sockets to the server */
 };
 
 /* Settings and keys. */
@@ -82,12 +82,12 @@ struct qn_settings_api {
     struct qn_live *live;
 };
 
-/* What only Ollama's API has. */
+/* What only Ollama's API needs. */
 struct qn_ollama_api {
     const struct qn_serving *serving;
     const struct qn_models *models;
     const struct qn_custody *custody;
-    bool no_presets; /* the setting: clients may not make models of others */
+    bool no_presets; /* the setting: clients may not make presets */
 };
 
 struct qn_apis {

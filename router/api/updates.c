@@ -1,4 +1,4 @@
-/* POST models/check-updates: asks the hubs whether models that are here have newer files there. */
+/* POST models/check-updates: asks the hubs whether they have newer files of installed models. */
 #include "api/api.h"
 
 #include "access/client_id.h"
@@ -15,17 +15,17 @@
 
 enum { CHECKED_MAX = 10000 };
 
-/* One model on its way through the check. */
+/* One model during the check. */
 struct item {
     char *name, *commit;
-    struct qn_ref ref; /* its revision, whose commit may be another one now */
+    struct qn_ref ref; /* its revision, which may have another commit now */
     bool newer;
-    char why[QN_ERROR_MESSAGE_MAX]; /* it could not be found out; "": it could */
+    char why[QN_ERROR_MESSAGE_MAX]; /* why the check failed; "": it succeeded */
 };
 
 struct asker {
     const struct qn_hubs_api *api;
-    struct qn_http *http; /* NULL: gone */
+    struct qn_http *http; /* NULL: the client has disconnected */
     struct qn_inquiry *inquiry;
     struct item *items;
     size_t n;
@@ -55,15 +55,15 @@ static bool same(const struct qn_repo_file *a, const struct qn_repo_file *b)
     return a->size_bytes == b->size_bytes;
 }
 
-/* A new commit that only changed the words beside the model is no update: of the files that are
- * here one must be another there, or be gone. */
+/* A new commit that only changed descriptions is not an update: at least one installed file must
+ * differ at the hub, or be missing there. */
 static bool is_newer(const struct asker *a, const struct item *item, const struct qn_repo *now)
 {
     struct qn_repo *here;
     if (qn_str_eq(item->commit, now->commit))
         return false;
     if (qn_store_cached(a->api->store, now->hub, now->id, item->commit, 0, &here, NULL))
-        return true; /* all that is known is that something changed */
+        return true; /* it is only known that something changed */
     bool newer = false;
     for (size_t i = 0; i < here->n && !newer; i++) {
         const struct qn_repo_file *there = find(now, here->files[i].path);
@@ -73,7 +73,7 @@ static bool is_newer(const struct asker *a, const struct item *item, const struc
     return newer;
 }
 
-/* Worker. */
+/* Runs on a worker. */
 static qn_err ask(void *ctx, const struct qn_web *web, struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -154,7 +154,7 @@ static void done(void *ctx, const struct qn_error *e)
     asker_free(a);
 }
 
-/* Models that came from a hub and say at which commit. */
+/* Collects the models that came from a hub with a known commit. */
 static void collect(struct asker *a)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(a->api->puller->models->catalog);

@@ -1,4 +1,4 @@
-/* GET pull/variants: what a repository of a hub offers, for people to choose from. */
+/* GET pull/variants: the variants in a hub's repository, for users to choose from. */
 #include "api/api.h"
 
 #include "access/client_id.h"
@@ -17,12 +17,12 @@ enum { VARIANTS_SHOWN = 5, VARIANTS_MAX = 1000 };
 
 struct asker {
     const struct qn_hubs_api *api;
-    struct qn_http *http; /* NULL: gone */
+    struct qn_http *http; /* NULL: the client has disconnected */
     struct qn_inquiry *inquiry;
     struct qn_ref ref;
     char *checkpoint; /* as the client wrote it */
     int64_t limit;
-    struct qn_repo *repo; /* the answer */
+    struct qn_repo *repo; /* the result */
 };
 
 static void gone(void *ctx)
@@ -32,7 +32,7 @@ static void gone(void *ctx)
     qn_inquiry_stop(a->inquiry);
 }
 
-/* Worker. */
+/* Runs on a worker. */
 static qn_err ask(void *ctx, const struct qn_web *web, struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -63,7 +63,8 @@ static void write_size(struct qn_jw *w, const char *key, int64_t size_bytes)
         qn_jw_ki64(w, key, size_bytes);
 }
 
-/* Whether a model of so many bytes can be loaded by what this machine may use for models. */
+/* Writes whether a model of this size can be loaded within the memory that this machine may use for
+ * models. */
 static void write_fits(struct qn_jw *w, const struct qn_hubs_api *api, int64_t size_bytes)
 {
     int64_t room = qn_inventory_config(api->puller->models->inventory)->memory_bytes;
@@ -90,7 +91,7 @@ static void write_variant(struct qn_jw *w, const struct qn_hubs_api *api,
     qn_jw_obj_end(w);
 }
 
-/* Hubs that say themselves what each file is hold one model under a tag. */
+/* Hubs that describe each file themselves have one model per tag. */
 static void write_tag(struct qn_jw *w, const struct asker *a, const struct qn_choice *c)
 {
     qn_jw_obj(w);
@@ -224,7 +225,7 @@ void qn_api_variants(const struct qn_hubs_api *api, struct qn_http *h, const cha
     qn_err err = read_query(api, h, a, &e);
     if (!err)
         err = qn_inquire(api->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e);
-    if (err) { /* no hub has been asked */
+    if (err) { /* no hub was queried */
         qn_answer_error(h, &e);
         free(a->checkpoint);
         free(a);

@@ -1,5 +1,5 @@
-/* GET internal/user_models.json, GET and POST internal/recipe_options.json: the catalog in the form
- * of the two files in which Lemonade keeps the same, for those who move in or out.
+/* GET internal/user_models.json, GET and POST internal/recipe_options.json: the catalog in the
+ * format of the two files in which Lemonade stores the same, for moving from or to Lemonade.
  * `quince import FILE` reads the first. */
 #include "api/api.h"
 
@@ -34,14 +34,14 @@ static void write_definition(struct qn_jw *w, const struct qn_model_row *row)
         qn_jw_ksources(w, "checkpoints", row->checkpoints);
     qn_jw_kstr(w, "recipe", row->recipe);
     write_json(w, "labels", row->labels);
-    qn_jw_kbool(w, "suggested", true); /* or Lemonade would not show it */
+    qn_jw_kbool(w, "suggested", true); /* otherwise Lemonade would not show the model */
     if (row->size_bytes > 0)
         qn_jw_kf64(w, "size", (double)row->size_bytes / 1e9);
     qn_jw_members(w, row->extras);
     qn_jw_obj_end(w);
 }
 
-/* One entry for each row that `wanted` takes. */
+/* Writes one entry for each row for which `wanted` returns true. */
 static void answer(const struct qn_models_api *api, struct qn_http *h,
                    bool (*wanted)(const struct qn_model_row *row),
                    void (*write)(struct qn_jw *w, const struct qn_model_row *row))
@@ -60,7 +60,7 @@ static void answer(const struct qn_models_api *api, struct qn_http *h,
     qn_snapshot_unref(snap);
 }
 
-/* Models made of others are presets, which that file does not know. */
+/* Models made of others are presets, which that file cannot express. */
 static bool is_users(const struct qn_model_row *row)
 {
     return qn_str_starts(row->name, user) && !*row->base;
@@ -88,10 +88,10 @@ void qn_api_recipe_options(const struct qn_models_api *api, struct qn_http *h, c
     answer(api, h, has_options, write_options);
 }
 
-/* An import on its way: what it said is the answer's. */
+/* An import that is running; the result of its last change is answered. */
 struct importing {
     const struct qn_models_api *api;
-    struct qn_http *http; /* NULL: gone */
+    struct qn_http *http; /* NULL: the client has disconnected */
     struct qn_buf body;
 };
 
@@ -116,7 +116,8 @@ static void imported(void *ctx, const struct qn_error *e)
     free(im);
 }
 
-/* ctx_size and what the model's backend type knows, as JSON; the rest means nothing here. */
+/* Makes the JSON of ctx_size and the options of the model's backend type; other members are
+ * ignored. */
 static qn_err options_of(const struct qn_model_row *row, const struct qn_jref *given,
                          struct qn_buf *out, struct qn_error *e)
 {
@@ -144,8 +145,8 @@ static qn_err options_of(const struct qn_model_row *row, const struct qn_jref *g
     return QN_OK;
 }
 
-/* Without im it only checks, and counts the models; with it it changes them and writes the names of
- * those that are not here. */
+/* Without im it only checks, and counts the models; with im it changes them and writes the names of
+ * models that are not installed. */
 static qn_err take_options(const struct qn_models_api *api, const struct qn_jref *root,
                            struct qn_jw *w, struct importing *im, size_t *n, struct qn_error *e)
 {
@@ -164,7 +165,7 @@ static qn_err take_options(const struct qn_models_api *api, const struct qn_jref
         }
         qn_buf_clear(&text);
         err = options_of(row, &it, &text, e);
-        if (!err && im) /* changes are made in the order they are asked for: the last one tells */
+        if (!err && im) /* changes are made in order, so the last one reports the end */
             qn_catalog_set_options(api->models->catalog, row->name, qn_buf_cstr(&text),
                                    --left ? NULL : imported, im);
         *n += !im;
@@ -174,8 +175,8 @@ static qn_err take_options(const struct qn_models_api *api, const struct qn_jref
     return err;
 }
 
-/* True when this server may open every file that is named, and it is there; else the request is
- * answered. */
+/* True if the server may open every file that is named, and it exists; otherwise the request has
+ * been answered. */
 static bool may_open_all(const struct qn_models_api *api, struct qn_http *h,
                          const struct qn_jref *root)
 {

@@ -1,5 +1,5 @@
-/* A client that waits for something which cannot be called off: what is done for it goes on, and
- * ends, whether it is still there or not. Loop thread. */
+/* A client that waits for an operation which cannot be cancelled: the operation continues and ends,
+ * whether or not the client is still connected. Loop thread. */
 #ifndef QN_API_WAITING_H
 #define QN_API_WAITING_H
 
@@ -9,17 +9,17 @@
 #include <stdbool.h>
 
 struct qn_waiting {
-    struct qn_http *http; /* NULL: the client is gone, or has its answer */
+    struct qn_http *http; /* NULL: the client has disconnected, or has been answered */
 };
 
-/* w must stay where it is until one of the two below. */
+/* w must keep its address until one of the next two is called. */
 void qn_waiting_begin(struct qn_waiting *w, struct qn_http *h);
 
-/* It has not even begun: the request is the caller's again. */
+/* The operation has not begun: the caller handles the request again. */
 void qn_waiting_never_mind(struct qn_waiting *w);
 
-/* It is over. True: w->http waits for the caller's answer. False: nobody does, since the client is
- * gone or, where e is not NULL, has been answered with this error. */
+/* The operation has ended. True: the caller answers w->http. False: there is no client to answer,
+ * because it has disconnected or, if e is not NULL, has been answered with this error. */
 bool qn_waiting_end(struct qn_waiting *w, const struct qn_error *e);
 
 #endif

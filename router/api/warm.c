@@ -1,5 +1,5 @@
-/* POST health/warm: loads a model and waits until it can say its first word, as LocalLLM has it. It
- * takes none of the places that requests wait for. */
+/* POST health/warm: loads a model and waits until it can generate its first token, as in LocalLLM.
+ * It does not use the slots that requests wait for. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -19,15 +19,15 @@
 
 enum { LIMIT_MS = 60 * 1000 };
 
-/* A model of Android's that its clients ask for by this name. */
+/* A model of Android's, which LocalLLM's clients ask for by this name. */
 static const char aicore[] = "gemini-nano-aicore";
 
 struct warming {
     const struct qn_models_api *api;
     struct qn_http *http;
-    const char *model; /* in the request's arena; NULL: there is none */
+    const char *model; /* in the request's arena; NULL: none */
     struct qn_lease *lease;
-    struct qn_upstream *up; /* NULL: nothing is being said */
+    struct qn_upstream *up; /* NULL: no token is being generated */
     struct qn_timer *limit;
     int64_t began_ms;
 };
@@ -46,7 +46,7 @@ static void gone(void *ctx)
     warming_free(ctx);
 }
 
-/* Answers with these members, and the time it took. Strings MAY be NULL: left out. */
+/* Answers with these members, and the elapsed time. Strings MAY be NULL: omitted. */
 static void answer(struct warming *a, int status, const char *word, const char *key,
                    const char *text)
 {
@@ -105,7 +105,7 @@ static bool can_talk(struct warming *a)
     return can;
 }
 
-/* One token, which runs everything that an answer runs. */
+/* Generates one token, which exercises all that a request does. */
 static void loaded(void *ctx, const struct qn_error *why)
 {
     struct warming *a = ctx;
