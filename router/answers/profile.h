@@ -88,7 +88,7 @@ struct qn_profile {
     unsigned health, health_versioned; /* enum qn_health_part, for /health and for /v1/health */
 };
 
-/* I below QN_PROFILE_COUNT: the profile; these numbers are the tags of connections (qn_http_tag).
+/* i below QN_PROFILE_COUNT: the profile; these numbers are the tags of connections (qn_http_tag).
  * Any other number: the main port's profile. */
 const struct qn_profile *qn_profile_at(int i);
 int qn_profile_index(const struct qn_profile *p);

@@ -130,7 +130,7 @@ static const char *archive_name(const struct qn_pack *pack)
     return slash ? slash + 1 : "";
 }
 
-/* Status as in pull_view.h; *file must outlive the view. */
+/* status as in pull_view.h; *file must outlive the view. */
 static struct qn_pull_view view_of(const struct job *j, const char *status,
                                    const struct qn_error *e, struct qn_pull_view_file *file)
 {

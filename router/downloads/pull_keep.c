@@ -48,8 +48,8 @@ static void on_kept(void *ctx, const struct qn_error *e)
     struct qn_pull_job *j = qn_pull_find(k->pulls, k->id);
     if (e)
         qn_error_log("pulls", "download=%s not_written=1 message=\"%s\"", k->id, e->message);
-    if (j && !j->kept) { /* the job goes on either way: clients that only wait for its start need
-                            not wait longer */
+    if (j && !j->kept) { /* the job goes on either way: clients that only wait for its start are
+                            notified */
         j->kept = true;
         qn_pull_tell_progress(j);
     }

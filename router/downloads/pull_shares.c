@@ -120,7 +120,7 @@ static bool would_lose(const struct qn_pull_job *j)
     return false;
 }
 
-/* Of the jobs that may be interrupted for w, whose owner has no thread, the one that has fetched
+/* The fetching job to interrupt in favour of w, whose owner has no thread: the one that has fetched
  * longest. It may keep its thread until *end_ms. NULL: none. */
 static struct qn_pull_job *longest(const struct qn_pulls *p, const struct qn_pull_job *w,
                                    int64_t now_ms, int64_t *end_ms)

@@ -10,7 +10,7 @@ struct qn_kept_look;
 struct qn_loop;
 struct qn_catalog;
 
-/* E NULL: rq has them. */
+/* e NULL: rq has them. */
 typedef void (*qn_kept_fn)(void *ctx, const struct qn_error *e);
 
 /* Loads, among the stored responses that `of` may read, the conversation that ends with the

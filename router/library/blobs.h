@@ -18,7 +18,7 @@ enum {
 
 struct qn_blobs;
 
-/* Dir is copied, and created with the first file; files left there by a crash are removed. Blocks:
+/* dir is copied, and created with the first file; files left there by a crash are removed. Blocks:
  * call before the loop runs. */
 struct qn_blobs *qn_blobs_new(struct qn_loop *l, const char *dir);
 /* Starts the clean-up, which also runs at once: removes blobs that no row of the catalog has and

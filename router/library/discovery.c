@@ -245,7 +245,7 @@ static int to_main_file(const void *path, const void *row)
     return strcmp(path, (*(const struct qn_model_row *const *)row)->files[0]);
 }
 
-/* The row that has this main file already, or NULL. */
+/* The existing row with this main file, or NULL. */
 static const struct qn_model_row *row_of(const struct qn_discovery *d,
                                          const struct qn_found_model *m)
 {

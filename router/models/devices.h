@@ -25,7 +25,7 @@ typedef void (*qn_devices_fn)(void *ctx, const struct qn_devices_view *view);
 struct qn_devices *qn_devices_new(struct qn_loop *l, const char *program, const char *models_dir);
 void qn_devices_free(struct qn_devices *d); /* after the loop has been freed; NULL allowed */
 
-/* Fn is called exactly once, never from within this call. The call cannot be cancelled. */
+/* fn is called exactly once, never from within this call. The call cannot be cancelled. */
 void qn_devices_ask(struct qn_devices *d, qn_devices_fn fn, void *ctx);
 
 #endif

@@ -248,7 +248,7 @@ struct qn_crashed {
 size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max);
 /* The crash report of the process whose end is the cause of `why`, the failure of a lease or a job;
  * NULL: another cause. Lent until the next turn of the loop. */
-/* Name of a ready model; or NULL. */
+/* The name of the ready model that was used last; or NULL. */
 const struct qn_crash_report *qn_inventory_crash_report(struct qn_inventory *inv, const char *name,
                                                         const struct qn_error *why);
 const char *qn_inventory_last_used(const struct qn_inventory *inv);
