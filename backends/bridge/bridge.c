@@ -168,17 +168,21 @@ static void wait_or_fail(struct run *r)
     struct qn_ups *u = &r->bridge->ups;
     struct qn_error why = {0};
     int64_t now = qn_now_ms(), due = INT64_MAX;
+    size_t next = 0; /* the server of the next attempt */
     if (qn_upstreams_probing(u)) {
         r->due_ms = now + STEP_MS;
         return;
     }
-    for (size_t i = 0; i < u->balance.n; i++)
-        if (u->balance.v[i].breaker.due_ms < due)
+    for (size_t i = 0; i < u->balance.n; i++) {
+        if (u->balance.v[i].breaker.due_ms < due) {
             due = u->balance.v[i].breaker.due_ms;
+            next = i;
+        }
+    }
     qn_fail(&why, QN_EBUSY,
-            "no server behind this model answers; the next attempt is in %lld s. The last one "
-            "reported: %.600s",
-            (long long)((due - now + 999) / 1000), u->v[0].error.message);
+            "no server behind this model answers; the next attempt is in %lld s. The last error of "
+            "that server: %.600s",
+            (long long)((due - now + 999) / 1000), u->v[next].error.message);
     run_fail(r, &why);
 }
 

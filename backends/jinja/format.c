@@ -131,8 +131,7 @@ static void float_text(double f, const struct qn_tspec *spec, char *text, size_t
         snprintf(text, size, format, precision > 0 ? precision - 1 : 0, f);
         int exponent = strchr(text, 'e') ? atoi(strchr(text, 'e') + 1) : 0;
         precision = precision > 0 ? precision : 1;
-        if (exponent >= -4 &&
-            exponent < precision - 1 + (precision == 1 && exponent == 0 ? 0 : 0)) {
+        if (exponent >= -4 && exponent < precision - 1) {
             snprintf(text, size, "%.*g", precision, f);
             add_point(text, size);
         } else if (exponent >= -4 && exponent < 0) {
