@@ -93,7 +93,7 @@ static const struct qn_cli_option logs_options[] = {
     {"--follow", NULL, "go on printing until Ctrl-C", NULL},
     {"-f", NULL, "the same", NULL},
     {"--lines", "N", "how many lines to begin with (default 100)", NULL},
-    {"--level", "LEVEL", "the least severe: critical, error, warn, info, debug, trace", NULL},
+    {"--level", "LEVEL", "least severe: critical, error, warn, info, debug, trace", NULL},
     {0},
 };
 static const struct qn_cli_option load_options[] = {
