@@ -17,7 +17,7 @@ static void amounts_are_kept_per_name(void **state)
     (void)state;
     struct qn_tally t;
     int64_t held[NAMES] = {0}, total = 0, most;
-    char name[16];
+    char name[32];
     qn_tally_init(&t);
     assert_null(qn_tally_most(&t, &most));
     srand(1);
