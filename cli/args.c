@@ -68,8 +68,8 @@ static qn_err unknown(const char *word, const struct qn_cli_command *c, struct q
     for (size_t i = 0; i < sizeof globals / sizeof *globals; i++)
         qn_near_offer(&near, globals[i], globals[i]);
     return qn_fail(e, QN_EINVAL,
-                   "unknown option '%.100s'%s%s%s: `quince help%s%s` shows what there is, and "
-                   "after -- nothing is an option",
+                   "unknown option '%.100s'%s%s%s: `quince help%s%s` lists the options; arguments "
+                   "after -- are not options",
                    word, near.found ? "; did you mean " : "", near.found ? near.found : "",
                    near.found ? "?" : "", c ? " " : "", c ? c->name : "");
 }

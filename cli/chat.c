@@ -16,25 +16,25 @@ static void print_help(struct qn_chat_session *chat, const char *text)
     (void)chat;
     (void)text;
     puts("/help            this text\n"
-         "/clear           forget the conversation so far\n"
+         "/clear           clear the conversation\n"
          "/system [TEXT]   set the system message; without TEXT, remove it\n"
-         "/think WORD      on, off: whether the model reasons first; show, hide: whether\n"
-         "                 you see it\n"
-         "/model [NAME]    go on with another model; without NAME, say which one it is\n"
-         "/load [NAME]     the same, and load it now\n"
-         "/list            the models that are here\n"
+         "/think WORD      on, off: reasoning before the reply; show, hide: whether it\n"
+         "                 is shown\n"
+         "/model [NAME]    continue with another model; without NAME, print the current one\n"
+         "/load [NAME]     like /model, and load the model now\n"
+         "/list            the installed models\n"
          "/ps              the models in memory\n"
-         "/stats           tokens and speed of the last answer\n"
-         "/exit            leave (also Ctrl-D)\n"
-         "Ctrl-C stops an answer. A line that ends in \\ goes on in the next;\n"
-         "\"\"\" begins and ends a text of many lines.");
+         "/stats           tokens and speed of the last reply\n"
+         "/exit            end the chat (also Ctrl-D)\n"
+         "Ctrl-C stops a reply. A line that ends in \\ continues in the next;\n"
+         "\"\"\" begins and ends a text of several lines.");
 }
 
 static void clear(struct qn_chat_session *chat, const char *text)
 {
     (void)text;
     qn_conversation_clear(chat->c);
-    puts("The conversation begins anew.");
+    puts("The conversation is cleared.");
 }
 
 static void print_stats(struct qn_chat_session *chat, const char *text)
@@ -42,13 +42,13 @@ static void print_stats(struct qn_chat_session *chat, const char *text)
     const struct qn_turn_stats *s = &chat->c->stats;
     (void)text;
     if (!s->asked) {
-        puts("There is no answer yet.");
+        puts("There is no reply yet.");
         return;
     }
     double generating = s->total_ms - s->first_ms;
     printf("prompt: %lld tokens (%lld from the cache), first text after %.0f ms\n",
            (long long)s->prompt_tokens, (long long)s->cached_tokens, s->first_ms);
-    printf("answer: %lld tokens in %.1f s", (long long)s->output_tokens, s->total_ms / 1000);
+    printf("reply: %lld tokens in %.1f s", (long long)s->output_tokens, s->total_ms / 1000);
     if (s->output_tokens > 1 && generating > 0)
         printf(", %.1f tokens/s", (double)(s->output_tokens - 1) * 1000 / generating);
     putchar('\n');
@@ -59,8 +59,8 @@ static void set_think(struct qn_chat_session *chat, const char *word)
     struct qn_conversation *c = chat->c;
     if (qn_str_eq(word, "on") || qn_str_eq(word, "off")) {
         c->think = qn_str_eq(word, "on") ? QN_THINK_ON : QN_THINK_OFF;
-        puts(c->think == QN_THINK_ON ? "Models that can will reason first."
-                                     : "Models will answer at once, if they can.");
+        puts(c->think == QN_THINK_ON ? "Models that support reasoning will reason first."
+                                     : "Models that support it will reply without reasoning.");
     } else if (qn_str_eq(word, "show") || qn_str_eq(word, "hide")) {
         c->hide_thoughts = qn_str_eq(word, "hide");
         puts(c->hide_thoughts ? "Reasoning is not shown." : "Reasoning is shown.");
@@ -72,7 +72,7 @@ static void set_think(struct qn_chat_session *chat, const char *word)
 static void set_system(struct qn_chat_session *chat, const char *text)
 {
     qn_conversation_set_system(chat->c, text);
-    puts(*text ? "The system message is set." : "There is no system message now.");
+    puts(*text ? "The system message is set." : "The system message is removed.");
 }
 
 /* If the server has the model, makes it the chat's model, under the server's name for it, and
@@ -88,8 +88,7 @@ static bool take_model(struct qn_chat_session *chat, const char *name)
         qn_entry_read(&root, &m);
         if (!m.id[0] || (qn_json_type(&here) == QN_JSON_BOOL && !m.downloaded))
             err = qn_fail(&e, QN_ENOTFOUND,
-                          "%.200s is not on this machine: `quince pull %.200s` fetches it", name,
-                          name);
+                          "%.200s is not installed: `quince pull %.200s` downloads it", name, name);
     }
     if (err) {
         qn_cli_failed(chat->c->cli, &e);
@@ -106,7 +105,7 @@ static void model(struct qn_chat_session *chat, const char *name)
 {
     if (*name && !take_model(chat, name))
         return;
-    fputs(*name ? "The conversation goes on with " : "Chatting with ", stdout);
+    fputs(*name ? "The conversation continues with " : "Chatting with ", stdout);
     qn_print_line(chat->c->model);
 }
 

@@ -102,8 +102,7 @@ static void end(struct exchange *x)
 static qn_err stranger(const struct qn_cli *cli, struct qn_error *e)
 {
     return qn_fail(e, QN_EFORMAT,
-                   "what answers at %s is not a quince server: does another program use that port? "
-                   "--port N chooses another",
+                   "the program at %s is not a quince server: --port N selects another port",
                    cli->at.url);
 }
 
@@ -133,9 +132,9 @@ static qn_err reply_error(const struct qn_cli *cli, struct exchange *x, struct q
         code = QN_ECONTEXT;
     if (status == 401)
         qn_fail(e, code,
-                cli->api_key ? "the server at %s does not know this API key: --api-key KEY or "
-                               "QUINCE_API_KEY gives another"
-                             : "the server at %s wants an API key: give it with --api-key KEY or "
+                cli->api_key ? "the server at %s does not accept this API key: give another with "
+                               "--api-key KEY or in QUINCE_API_KEY"
+                             : "the server at %s needs an API key: give it with --api-key KEY or "
                                "in QUINCE_API_KEY",
                 cli->at.url);
     else if (message)
@@ -155,7 +154,7 @@ static qn_err transport_error(const struct qn_cli *cli, CURLcode rc, struct qn_e
                              cli->at.url)
                    : qn_fail(e, QN_EIO, "no server answers at %s", cli->at.url);
     case CURLE_COULDNT_RESOLVE_HOST:
-        return qn_fail(e, QN_EIO, "there is no host '%s' (%s)", cli->at.host, cli->at.url);
+        return qn_fail(e, QN_EIO, "the host '%s' was not found (%s)", cli->at.host, cli->at.url);
     case CURLE_OPERATION_TIMEDOUT:
         return qn_fail(e, QN_ETIMEOUT, "the server at %s did not answer in time", cli->at.url);
     case CURLE_UNSUPPORTED_PROTOCOL: /* curl reports HTTP/0.9, so the program does not speak HTTP */
@@ -165,7 +164,7 @@ static qn_err transport_error(const struct qn_cli *cli, CURLcode rc, struct qn_e
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
-        return qn_fail(e, QN_EIO, "the server at %s broke the connection off: has it stopped?",
+        return qn_fail(e, QN_EIO, "the server at %s closed the connection: has it stopped?",
                        cli->at.url);
     default:
         return qn_fail(e, QN_EIO, "the connection to %s failed: %s", cli->at.url,
@@ -212,7 +211,7 @@ static qn_err exchange(struct exchange *x, const struct qn_cli *cli,
     if (cancelled || x->stopped)
         return qn_fail(e, QN_ECANCELLED, "stopped");
     if (x->body.overflow)
-        return qn_fail(e, QN_ELIMIT, "the answer of %s is larger than %d bytes", cli->at.url,
+        return qn_fail(e, QN_ELIMIT, "the reply of %s is larger than %d bytes", cli->at.url,
                        QN_CLIENT_REPLY_MAX);
     if (rc != CURLE_OK)
         return transport_error(cli, rc, e);

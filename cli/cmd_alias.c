@@ -65,7 +65,7 @@ static void print_aliases(const struct qn_jref *aliases)
 static int list(const struct qn_cli *cli)
 {
     return qn_listing(cli, route, "aliases", print_aliases,
-                      "No aliases; one is made with: quince alias add NAME MODEL");
+                      "No aliases; add one with: quince alias add NAME MODEL");
 }
 
 static int tell(const struct qn_cli *cli, qn_err err, const struct qn_error *e,
@@ -79,7 +79,7 @@ static int tell(const struct qn_cli *cli, qn_err err, const struct qn_error *e,
         return QN_EXIT_OK;
     }
     qn_print_safe(stdout, name);
-    fputs(model ? " means " : " is no alias any more", stdout);
+    fputs(model ? " means " : " is no longer an alias", stdout);
     qn_print_line(model ? model : "");
     return QN_EXIT_OK;
 }

@@ -152,9 +152,11 @@ static int list(const struct qn_cli *cli, bool all)
         qn_table_print(t);
         qn_table_free(t);
         print_notes(&recipes, all);
-        puts("\nInstall or update one with: quince backends install RECIPE:BACKEND");
+        puts("\n"
+             "Install or update an engine with: quince backends install RECIPE:BACKEND");
         if (left_out)
-            printf("%zu more cannot be used here; why: quince backends --all\n", left_out);
+            printf("%zu more cannot be used on this machine; reasons: quince backends --all\n",
+                   left_out);
     }
     qn_json_free(doc);
     return QN_EXIT_OK;
@@ -195,7 +197,7 @@ static bool on_event(void *ctx, const char *event, const char *data, size_t n)
     struct qn_json *doc;
     if (qn_json_parse(data, n, &doc, NULL)) {
         in->failed = true;
-        qn_fail(&in->error, QN_EFORMAT, "the server's answer cannot be read");
+        qn_fail(&in->error, QN_EFORMAT, "the server's reply is invalid");
         return false;
     }
     struct qn_jref root = qn_json_root(doc);
@@ -218,7 +220,10 @@ static void on_tick(void *ctx)
 
 static void die_interrupted(const char *word)
 {
-    fprintf(stderr, "\nThe server goes on installing %.140s: `quince backends` shows it\n", word);
+    fprintf(stderr,
+            "\n"
+            "The server continues to install %.140s: `quince backends` shows it\n",
+            word);
     fflush(stdout);
     signal(SIGINT, SIG_DFL);
     raise(SIGINT);
@@ -244,7 +249,7 @@ static int install(const struct qn_cli *cli, const char *word, const char *body)
     if (in.failed)
         return qn_cli_failed(cli, &in.error);
     if (!err && !in.complete)
-        err = qn_fail(&e, QN_EIO, "the server broke the connection off; try again");
+        err = qn_fail(&e, QN_EIO, "the server closed the connection; try again");
     if (err)
         return qn_cli_failed(cli, &e);
     if (!cli->json) {
@@ -285,7 +290,7 @@ int qn_cmd_backends(struct qn_cli *cli, const struct qn_cli_args *a)
     qn_buf_init(&body, BODY_MAX);
     int status;
     if (!write_request(a->words[1], a->values[OPTION_FORCE] != NULL, adds, &body))
-        status = qn_cli_misused(cli, "'%.140s' is not RECIPE:BACKEND, as llamacpp:vulkan is",
+        status = qn_cli_misused(cli, "'%.140s' is not RECIPE:BACKEND, such as llamacpp:vulkan",
                                 a->words[1]);
     else
         status = adds ? install(cli, a->words[1], qn_buf_cstr(&body))

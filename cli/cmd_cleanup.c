@@ -61,7 +61,7 @@ static qn_err preview(struct qn_cli *cli, bool dry, bool *goes_on, struct qn_err
     } else {
         print_found(&root);
         if (dry) {
-            printf("%s would be freed\n", bytes);
+            printf("Frees %s\n", bytes);
         } else {
             snprintf(question, sizeof question, "Delete these (%s)?", bytes);
             *goes_on = qn_ask_yes(question);
@@ -79,8 +79,8 @@ int qn_cmd_cleanup(struct qn_cli *cli, const struct qn_cli_args *a)
     bool goes_on = yes && !dry;
     qn_err err = QN_OK;
     if (!dry && !yes && !qn_ask_possible(cli))
-        return qn_cli_misused(cli, "there is no terminal to ask at: --yes deletes without asking, "
-                                   "--dry-run only tells");
+        return qn_cli_misused(cli, "there is no terminal for a question: --yes deletes without "
+                                   "asking, --dry-run only lists");
     if (!goes_on)
         err = preview(cli, dry, &goes_on, &e);
     if (!err && goes_on)

@@ -46,7 +46,7 @@ static void print_settings(const struct qn_jref *settings)
     qn_table_print(t);
     qn_table_free(t);
     if (waits)
-        puts("* from the server's next start on");
+        puts("* takes effect at the server's next start");
 }
 
 /* Prints what is invalid in the file, and how to correct it. */
@@ -61,7 +61,7 @@ static void print_problems(const struct qn_jref *settings)
         qn_print_safe(stderr, qn_json_raw_str(&problem));
         fputs("\n  quince config reset ", stderr);
         qn_print_safe(stderr, qn_json_raw_str(&name));
-        fputs(" takes it out\n", stderr);
+        fputs(" removes it\n", stderr);
     }
 }
 
@@ -172,7 +172,7 @@ static int write_changes(const struct qn_cli *cli, const struct qn_cli_args *a, 
         free(name);
     }
     qn_jw_obj_end(&w);
-    return body->overflow ? qn_cli_misused(cli, "that is more than %d bytes", BODY_MAX)
+    return body->overflow ? qn_cli_misused(cli, "the changes have more than %d bytes", BODY_MAX)
                           : QN_EXIT_OK;
 }
 
@@ -200,9 +200,10 @@ static void print_changed(const struct qn_jref *reply)
         fputs(" = ", stdout);
         qn_print_line(qn_json_raw_str(&it));
     }
-    print_names(&restart, " takes effect when the server is started the next time");
-    print_names(&overridden, " is saved, but the server was started with a flag or an environment "
-                             "variable that says otherwise");
+    print_names(&restart, " takes effect at the server's next start");
+    print_names(
+        &overridden,
+        " is saved, but a flag or an environment variable of the running server overrides it");
     if (qn_json_type(&problem) == QN_JSON_STRING) {
         fputs("The next server will not start: ", stderr);
         qn_print_safe(stderr, qn_json_raw_str(&problem));

@@ -81,7 +81,8 @@ int qn_cmd_delete(struct qn_cli *cli, const struct qn_cli_args *a)
 {
     int status = QN_EXIT_OK;
     if (!a->values[OPTION_YES] && !qn_ask_possible(cli))
-        return qn_cli_misused(cli, "there is no terminal to ask at: --yes deletes without asking");
+        return qn_cli_misused(cli,
+                              "there is no terminal for a question: --yes deletes without asking");
     for (int i = 0; i < a->n_words; i++) {
         struct qn_error e;
         if (delete_one(cli, a, a->words[i], &e))

@@ -147,7 +147,8 @@ static size_t draw(struct qn_buf *out, size_t drawn, bool goes_on)
 {
     size_t height = qn_screen_height(stdout);
     if (goes_on)
-        qn_buf_str(out, "\nCtrl-C leaves; the downloads go on\n");
+        qn_buf_str(out, "\n"
+                        "Ctrl-C ends this view; the downloads continue\n");
     if (drawn)
         printf("\033[%zuA\r\033[J", drawn);
     size_t lines = lines_of(qn_buf_cstr(out));

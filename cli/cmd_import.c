@@ -93,7 +93,8 @@ static void print_registered(const struct qn_cli *cli, const struct qn_json *rep
     }
     fputs("Registered ", stdout);
     qn_print_line(qn_json_raw_str(&name));
-    fputs(qn_json_raw_bool(&here) ? "Chat with it: quince run " : "Fetch it: quince pull ", stdout);
+    fputs(qn_json_raw_bool(&here) ? "Chat with it: quince run " : "Download it: quince pull ",
+          stdout);
     qn_print_line(qn_json_raw_str(&name));
 }
 
@@ -121,7 +122,7 @@ static qn_err import_definitions(struct qn_cli *cli, const struct qn_json *doc, 
         qn_buf_deinit(&body);
         n++;
     }
-    return err || n ? err : qn_fail(e, QN_EINVAL, "the file defines no model");
+    return err || n ? err : qn_fail(e, QN_EINVAL, "the file has no model definition");
 }
 
 static qn_err read_definitions(const char *path, struct qn_buf *text, struct qn_error *e)
@@ -144,7 +145,7 @@ static int import_json(struct qn_cli *cli, const char *path, const char *name)
     qn_buf_init(&text, FILE_MAX);
     qn_err err = read_definitions(path, &text, &e);
     if (!err && qn_json_parse(qn_buf_cstr(&text), text.len, &doc, &syntax))
-        err = qn_fail(&e, QN_EFORMAT, "%.256s is no JSON: %.500s", path, syntax.message);
+        err = qn_fail(&e, QN_EFORMAT, "%.256s is not JSON: %.500s", path, syntax.message);
     if (!err)
         err = qn_launch_server(cli, &e);
     if (!err)

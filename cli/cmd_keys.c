@@ -39,7 +39,7 @@ static void print_keys(const struct qn_jref *keys)
 static int list(const struct qn_cli *cli)
 {
     return qn_listing(cli, route, "keys", print_keys,
-                      "No keys: every program that reaches the server may use its models");
+                      "No keys: all programs that can reach the server may use its models");
 }
 
 /* Prints only the key on stdout, so that a script can read it. */
@@ -66,9 +66,10 @@ static int add(const struct qn_cli *cli, const char *name, bool admin)
     } else {
         qn_print_line(qn_json_raw_str(&key));
         fflush(stdout);
-        fputs("Keep it: it is not shown again. From now on whatever uses the server needs a key;\n"
-              "programs send it as their API key, quince takes it from QUINCE_API_KEY.\n",
-              stderr);
+        fputs(
+            "Store it: it is not shown again. From now on all requests to the server need a key;\n"
+            "programs send it as their API key, quince reads it from QUINCE_API_KEY.\n",
+            stderr);
     }
     qn_json_free(doc);
     return QN_EXIT_OK;
@@ -93,7 +94,7 @@ static int take_away(const struct qn_cli *cli, const char *name)
         qn_print_json(&root);
     } else {
         qn_print_safe(stdout, name);
-        puts(" opens nothing any more");
+        puts(" is no longer valid");
     }
     qn_json_free(doc);
     return QN_EXIT_OK;

@@ -100,17 +100,19 @@ static void print_tables(const struct qn_jref *list, const char *filter, bool al
     if (local)
         print_local(list, filter);
     else
-        puts(filter[0] ? "No model that is here has that in its name"
-                       : "No model is here yet: quince pull NAME fetches one");
+        puts(filter[0] ? "No installed model has this in its name"
+                       : "No model is installed yet: quince pull NAME downloads one");
     if (all) {
         puts("\nAvailable for download");
         if (available)
             print_available(list, filter, memory);
         else
-            puts(filter[0] ? "No model in the list has that in its name"
+            puts(filter[0] ? "No model of the list has this in its name"
                            : "The server's list has no more models");
         if (unsupported)
-            printf("\n%zu more cannot be run here: quince show NAME says why\n", unsupported);
+            printf("\n"
+                   "%zu more cannot be run here: quince show NAME gives the reason\n",
+                   unsupported);
     } else if (available && (isatty(STDOUT_FILENO) || !local)) {
         printf("\n%zu more can be downloaded: quince list %s--all\n", available,
                filter[0] ? "FILTER " : "");

@@ -80,8 +80,8 @@ static void say_loaded(const char *model, const struct qn_json *doc)
         char got[COUNT_TEXT_MAX], wanted[COUNT_TEXT_MAX];
         write_count(qn_json_raw_f64(&has), got);
         write_count(qn_json_raw_f64(&asked), wanted);
-        printf(" is loaded with a context of %s tokens: it can use no more of the %s that were "
-               "asked for\n",
+        printf(" is loaded with a context of %s tokens, the most that it supports of the requested "
+               "%s\n",
                got, wanted);
     } else {
         puts(" is loaded");

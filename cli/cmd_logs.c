@@ -159,7 +159,7 @@ static void take_place(struct reading *r, const struct qn_jref *root)
     double missing = qn_json_raw_f64(&lost);
     char text[80];
     if (r->broken && !qn_str_eq(name, r->log_id)) {
-        note(r, "the server was started anew");
+        note(r, "the server was restarted");
         r->after = 0;
     } else if (missing > 0) {
         snprintf(text, sizeof text, "%.0f lines are missing", missing);
@@ -209,9 +209,9 @@ static qn_err follow(struct reading *r, struct qn_error *e)
             return QN_OK;
         bool gone = !err || err == QN_EIO || err == QN_ETIMEOUT || err == QN_EBUSY;
         if (!*r->log_id || !gone)
-            return err ? err : qn_fail(e, QN_EIO, "the server ended the log at once");
+            return err ? err : qn_fail(e, QN_EIO, "the server closed the log at once");
         if (!r->broken)
-            note(r, "the server is gone; waiting for it (Ctrl-C ends this)");
+            note(r, "the server has stopped; waiting for it (Ctrl-C ends this)");
         r->broken = true;
         usleep(AGAIN_US);
     }

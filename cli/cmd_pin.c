@@ -26,7 +26,7 @@ static qn_err pin(struct qn_cli *cli, const char *model, bool pinned, struct qn_
             qn_print_json(&root);
         } else {
             qn_print_safe(stdout, qn_json_raw_str(&name));
-            puts(pinned ? " is pinned" : " is not pinned any more");
+            puts(pinned ? " is pinned" : " is no longer pinned");
         }
     }
     qn_json_free(doc);

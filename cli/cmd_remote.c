@@ -202,7 +202,7 @@ static int list(const struct qn_cli *cli)
     else if (n)
         qn_table_print(t);
     else
-        puts("No remote models; one is made with: quince remote add NAME URL");
+        puts("No remote models; add one with: quince remote add NAME URL");
     qn_table_free(t);
     qn_json_free(doc);
     return QN_EXIT_OK;

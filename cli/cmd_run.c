@@ -34,7 +34,7 @@ static qn_err read_stdin(struct qn_buf *out, struct qn_error *e)
     size_t n, prompt = out->len;
     while ((n = fread(chunk, 1, sizeof chunk, stdin)) > 0) {
         if (memchr(chunk, '\0', n))
-            return qn_fail(e, QN_EINVAL, "what is piped in is not text: it holds a NUL byte");
+            return qn_fail(e, QN_EINVAL, "the input piped in is not text: it has a NUL byte");
         if (prompt && out->len == prompt)
             qn_buf_str(out, "\n\n");
         if (qn_buf_add(out, chunk, n))
@@ -79,8 +79,8 @@ static qn_err default_model(const struct qn_cli *cli, char **out, struct qn_erro
     qn_json_free(doc);
     return *out ? QN_OK
                 : qn_fail(e, QN_ENOTFOUND,
-                          "there is no model here yet: `quince list --all` shows some, quince "
-                          "pull NAME fetches one");
+                          "no model is installed yet: `quince list --all` shows some, quince pull "
+                          "NAME downloads one");
 }
 
 static const char *wrong_option(const struct qn_cli_args *a)

@@ -136,7 +136,7 @@ static void print_model(const struct qn_jref *entry, const struct qn_jref *files
     print_options(entry);
     line("Downloaded", m.downloaded ? "yes" : "no");
     if (m.update_available)
-        line("Update", "there is a newer one: quince pull fetches it");
+        line("Update", "there is a newer one: quince pull downloads it");
     if (m.downloaded) {
         line("Loaded", m.loaded ? "yes" : "no");
         line("Last used", used);
@@ -150,7 +150,9 @@ static void print_model(const struct qn_jref *entry, const struct qn_jref *files
     line("Unsupported", qn_json_raw_str(&why));
     print_files(files);
     if (!m.downloaded && !qn_json_raw_str(&why)[0]) {
-        fputs("\nFetch it: quince pull ", stdout);
+        fputs("\n"
+              "Download it: quince pull ",
+              stdout);
         qn_print_line(m.id);
     }
     qn_buf_deinit(&labels);

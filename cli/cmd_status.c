@@ -12,7 +12,7 @@
 
 enum { CALL_TIMEOUT_S = 30, CELL_MAX = 64 };
 
-static const char none_loaded[] = "No model is loaded; one is loaded when it is first used";
+static const char none_loaded[] = "No model is loaded; models are loaded at their first use";
 
 static double number(const struct qn_jref *object, const char *key)
 {
@@ -294,9 +294,10 @@ int qn_cmd_stats(struct qn_cli *cli, const struct qn_cli_args *a)
     if (cli->json) {
         qn_print_json(&root);
     } else {
-        puts("The last answer\n");
+        puts("The last request\n");
         print_last(&root);
-        puts("\nSince the server started\n");
+        puts("\n"
+             "Since the server's start\n");
         print_sums(&root);
     }
     qn_json_free(doc);

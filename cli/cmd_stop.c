@@ -68,7 +68,7 @@ static qn_err find(struct ending *d, struct qn_error *e)
     if (there == QN_NOBODY)
         return qn_fail(e, QN_ENOTFOUND, "no server runs at %s: there is nothing to stop", at->url);
     return qn_fail(e, QN_ECONFLICT,
-                   "what answers at %s is not a quince server: --port N names another port",
+                   "the program at %s is not a quince server: --port N selects another port",
                    at->url);
 }
 
@@ -82,8 +82,8 @@ static qn_err check_owner(const struct ending *d, const struct qn_jref *server, 
         return QN_OK;
     const struct passwd *who = getpwuid(owner);
     return qn_fail(e, QN_EINVAL,
-                   "the server at %s is run by another user (%.64s, uid %u): that user can stop "
-                   "it, or an admin key in QUINCE_ADMIN_API_KEY",
+                   "the server at %s belongs to another user (%.64s, uid %u): only that user, or "
+                   "an admin key in QUINCE_ADMIN_API_KEY, can stop it",
                    d->cli->at.url, who ? who->pw_name : "?", (unsigned)owner);
 }
 
@@ -182,7 +182,7 @@ static void note(struct ending *d)
         return;
     fputs("\r\033[K", stderr);
     if (running)
-        fprintf(stderr, "Finishing %d answer%s (%lld s; --now does not)", running,
+        fprintf(stderr, "Finishing %d request%s (%lld s; --now stops them)", running,
                 running == 1 ? "" : "s", (long long)(now - d->begun_ms) / 1000);
     else
         fprintf(stderr, "Stopping (%lld s)", (long long)(now - d->begun_ms) / 1000);

@@ -240,7 +240,8 @@ static bool draw(const struct qn_buf *lines, size_t heading)
 static void write_problem(struct qn_buf *lines, const struct qn_error *e, size_t width)
 {
     qn_table_fit(lines, e->message, width);
-    qn_buf_str(lines, "\n\nAsking again; q leaves\n");
+    qn_buf_str(lines, "\n\n"
+                      "Trying again; q ends this view\n");
 }
 
 static bool refresh(struct live *v, struct qn_top_view *t)

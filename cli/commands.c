@@ -9,69 +9,69 @@
 #include <ctype.h>
 
 static const struct qn_cli_option pull_options[] = {
-    {"--variant", "NAME", "which of several: a quantization, file or folder", NULL},
-    {"--name", "NAME", "the name it gets: user.NAME", NULL},
-    {"--alias", "NAME", "a further name for it", NULL},
-    {"--recipe", "RECIPE", "what runs it: llamacpp, whispercpp, sd-cpp, ...", NULL},
+    {"--variant", "NAME", "the variant: a quantization, file or folder", NULL},
+    {"--name", "NAME", "name of the model: user.NAME", NULL},
+    {"--alias", "NAME", "an alias for it", NULL},
+    {"--recipe", "RECIPE", "its recipe: llamacpp, whispercpp, sd-cpp, ...", NULL},
     {"--label", "LABEL", "vision, embeddings, ...; may be repeated", NULL},
     {"--checkpoint", "TYPE", "one of its parts, main first; may be repeated", "CHECKPOINT"},
     {"--source", "HUB", "huggingface (default) or modelscope", NULL},
-    {"--yes", NULL, "do not ask: take what is recommended", NULL},
-    {"--quiet", NULL, "print the model's name in the end and nothing else", NULL},
+    {"--yes", NULL, "do not ask, use the recommended variant", NULL},
+    {"--quiet", NULL, "print only the model's name at the end", NULL},
     {0},
 };
 static const struct qn_cli_option downloads_options[] = {
-    {"--once", NULL, "print them once also on a terminal", NULL},
+    {"--once", NULL, "print them once, even on a terminal", NULL},
     {0},
 };
 static const struct qn_cli_option export_options[] = {
-    {"--output", "FILE", "where to (default: standard output)", NULL},
-    {"--yes", NULL, "replace a file that exists", NULL},
+    {"--output", "FILE", "output file (default: standard output)", NULL},
+    {"--yes", NULL, "replace an existing file", NULL},
     {0},
 };
 static const struct qn_cli_option cleanup_options[] = {
-    {"--dry-run", NULL, "only tell what would go", NULL},
+    {"--dry-run", NULL, "only list what would be deleted", NULL},
     {"--yes", NULL, "do not ask", NULL},
     {0},
 };
 static const struct qn_cli_option backends_options[] = {
-    {"--all", NULL, "also those that cannot be used here, and why", NULL},
-    {"--force", NULL, "install: also where it is there, or seems not to fit", NULL},
+    {"--all", NULL, "also unusable engines, with the reason", NULL},
+    {"--force", NULL, "install: even if installed or seemingly unsuitable", NULL},
     {0},
 };
 static const struct qn_cli_option keys_options[] = {
-    {"--admin", NULL, "a key that may also change models and the server", NULL},
+    {"--admin", NULL, "a key with admin rights", NULL},
     {0},
 };
 static const struct qn_cli_option import_options[] = {
-    {"--name", "NAME", "the name it gets: user.NAME (default: the file's)", NULL},
+    {"--name", "NAME", "name of the model: user.NAME (default: the file's)", NULL},
     {0},
 };
 static const struct qn_cli_option stop_options[] = {
-    {"--now", NULL, "do not let running answers finish", NULL},
+    {"--now", NULL, "do not let running requests finish", NULL},
     {0},
 };
 static const struct qn_cli_option top_options[] = {
-    {"--interval", "S", "seconds between two looks, 0.2 to 60 (default 1)", NULL},
+    {"--interval", "S", "seconds between updates, 0.2 to 60 (default 1)", NULL},
     {0},
 };
 static const struct qn_cli_option list_options[] = {
-    {"--all", NULL, "also those that can be downloaded", NULL},
-    {"--downloaded", NULL, "only those that are here (as without options)", NULL},
+    {"--all", NULL, "also models that can be downloaded", NULL},
+    {"--downloaded", NULL, "only installed models (the default)", NULL},
     {0},
 };
 static const struct qn_cli_option search_options[] = {
-    {"--limit", "N", "how many at most, 1 to 50 (default 20)", NULL},
+    {"--limit", "N", "number of results, 1 to 50 (default 20)", NULL},
     {"--source", "HUB", "huggingface (default) or modelscope", NULL},
     {"--any", NULL, "also repositories without GGUF files", NULL},
     {0},
 };
 static const struct qn_cli_option remote_options[] = {
-    {"--model", "NAME", "what the servers call it (default: their only one)", NULL},
-    {"--key-env", "VAR", "variable of the server's environment that holds the key", NULL},
-    {"--key-file", "FILE", "file that holds the key; - reads it from a pipe", NULL},
+    {"--model", "NAME", "its name on the servers (default: their only model)", NULL},
+    {"--key-env", "VAR", "environment variable of the server with the key", NULL},
+    {"--key-file", "FILE", "file with the key; - reads standard input", NULL},
     {"--flavour", "NAME", "auto, openai, llamacpp or vllm", NULL},
-    {"--ctx-size", "N", "tokens of context it has there", NULL},
+    {"--ctx-size", "N", "size of its context in tokens", NULL},
     {"--ca-file", "FILE", "certificates to trust instead of the system's", NULL},
     {"--label", "LABEL", "vision, embeddings, ...; may be repeated", NULL},
     {0},
@@ -81,148 +81,151 @@ static const struct qn_cli_option delete_options[] = {
     {0},
 };
 static const struct qn_cli_option run_options[] = {
-    {"--system", "TEXT", "a system message to begin with", NULL},
-    {"--max-tokens", "N", "longest answer, in tokens", NULL},
-    {"--temperature", "T", "randomness; 0 always takes the likeliest token", NULL},
-    {"--think", NULL, "reason before the answer, with models that can", NULL},
-    {"--no-think", NULL, "answer at once, with models that can", NULL},
-    {"--hide-thinking", NULL, "do not show what the model reasons", NULL},
+    {"--system", "TEXT", "system message", NULL},
+    {"--max-tokens", "N", "limit of the reply, in tokens", NULL},
+    {"--temperature", "T", "randomness; 0 always takes the most likely token", NULL},
+    {"--think", NULL, "turn reasoning on, for models that support it", NULL},
+    {"--no-think", NULL, "turn reasoning off, for models that support it", NULL},
+    {"--hide-thinking", NULL, "do not show the reasoning", NULL},
     {0},
 };
 static const struct qn_cli_option logs_options[] = {
-    {"--follow", NULL, "go on printing until Ctrl-C", NULL},
+    {"--follow", NULL, "follow the log until Ctrl-C", NULL},
     {"-f", NULL, "the same", NULL},
-    {"--lines", "N", "how many lines to begin with (default 100)", NULL},
+    {"--lines", "N", "number of earlier lines (default 100)", NULL},
     {"--level", "LEVEL", "least severe: critical, error, warn, info, debug, trace", NULL},
     {0},
 };
 static const struct qn_cli_option load_options[] = {
-    {"--ctx-size", "N", "tokens of context each conversation gets", NULL},
-    {"--keep-alive", "TIME", "how long it stays without use: 10m, 2h, -1 for ever", NULL},
-    {"--pinned", NULL, "it keeps its place until it is unloaded", NULL},
-    {"--save-options", NULL, "load it with these options from now on", NULL},
+    {"--ctx-size", "N", "size of the context in tokens", NULL},
+    {"--keep-alive", "TIME", "time in memory without use: 10m, 2h, -1: no limit", NULL},
+    {"--pinned", NULL, "do not evict it (see quince pin)", NULL},
+    {"--save-options", NULL, "save these options for later loads", NULL},
     {"--llamacpp", "ENGINE", "quince (default) or one of quince backends", NULL},
-    {"--llamacpp-args", "ARGS", "more arguments for llama-server", NULL},
-    {"--whispercpp", "ENGINE", "of models that transcribe: one of quince backends", NULL},
-    {"--whispercpp-args", "ARGS", "more arguments for whisper-server", NULL},
-    {"--sdcpp", "ENGINE", "of models that make pictures: one of quince backends", NULL},
-    {"--sdcpp-args", "ARGS", "more arguments for sd-server", NULL},
-    {"--steps", "N", "steps of each picture", NULL},
-    {"--cfg-scale", "X", "how much a picture's description counts", NULL},
-    {"--width", "N", "of pictures, in pixels", NULL},
-    {"--height", "N", "of pictures, in pixels", NULL},
+    {"--llamacpp-args", "ARGS", "additional arguments for llama-server", NULL},
+    {"--whispercpp", "ENGINE", "engine for transcription: one of quince backends", NULL},
+    {"--whispercpp-args", "ARGS", "additional arguments for whisper-server", NULL},
+    {"--sdcpp", "ENGINE", "engine for images: one of quince backends", NULL},
+    {"--sdcpp-args", "ARGS", "additional arguments for sd-server", NULL},
+    {"--steps", "N", "denoising steps of images", NULL},
+    {"--cfg-scale", "X", "guidance scale of images", NULL},
+    {"--width", "N", "width of images in pixels", NULL},
+    {"--height", "N", "height of images in pixels", NULL},
     {0},
 };
 
 static const struct qn_cli_command table[] = {
     {"serve", "[--host H] [--port N] serve [OPTIONS OF quinced]",
      "start the server in the foreground",
-     "--host and --port before `serve`, and QUINCE_HOST, are handed on; what follows\n"
-     "goes to quinced as it is: see `quinced --help`. Ctrl-C stops the server.",
+     "--host and --port before `serve`, and QUINCE_HOST, are passed on; arguments\n"
+     "after it are passed to quinced unchanged: see `quinced --help`. Ctrl-C stops it.",
      NULL, 0, 0, true, qn_cmd_serve},
     {"stop", "stop [MODEL] [--now]", "stop the server, or unload one model",
      "Without MODEL: the server at --host and --port, or the one that quince started.\n"
-     "Running answers are finished first. With MODEL: frees its memory, as unload\n"
-     "does; the server stays.",
+     "Running requests finish first. With MODEL: frees its memory, as unload does;\n"
+     "the server keeps running.",
      stop_options, 0, 1, false, qn_cmd_stop},
-    {"status", "status", "is the server running, and what is loaded?", NULL, NULL, 0, 0, false,
+    {"status", "status", "show whether the server runs and what is loaded", NULL, NULL, 0, 0, false,
      qn_cmd_status},
-    {"ps", "ps", "the models in memory and their processes", NULL, NULL, 0, 0, false, qn_cmd_ps},
-    {"stats", "stats", "how fast the last answer was, and all together", NULL, NULL, 0, 0, false,
+    {"ps", "ps", "list the models in memory and their processes", NULL, NULL, 0, 0, false,
+     qn_cmd_ps},
+    {"stats", "stats", "show the last request's speed, and totals", NULL, NULL, 0, 0, false,
      qn_cmd_stats},
-    {"top", "top [--interval S]", "a live view of the server and its models",
-     "q or Ctrl-C leaves. Printed once where it does not go to a terminal.", top_options, 0, 0,
-     false, qn_cmd_top},
-    {"list", "list [FILTER] [--all]", "the models that are here",
-     "With FILTER, those whose name contains it or that have it as a label (vision,\n"
-     "embeddings, ...). With --all, also those of the server's list that can be\n"
+    {"top", "top [--interval S]", "show a live view of the server and its models",
+     "q or Ctrl-C ends it. Printed once if the output is not a terminal.", top_options, 0, 0, false,
+     qn_cmd_top},
+    {"list", "list [FILTER] [--all]", "list the installed models",
+     "With FILTER, models whose name contains it or that have it as a label (vision,\n"
+     "embeddings, ...). With --all, also models of the server's list that can be\n"
      "downloaded.",
      list_options, 0, 1, false, qn_cmd_list},
-    {"show", "show MODEL", "everything about one model", NULL, NULL, 1, 1, false, qn_cmd_show},
-    {"search", "search WORD...", "find models on Hugging Face",
-     "`quince pull OWNER/REPO` downloads what was found.", search_options, 1, QN_CLI_WORDS_MAX,
-     false, qn_cmd_search},
+    {"show", "show MODEL", "show all information about one model", NULL, NULL, 1, 1, false,
+     qn_cmd_show},
+    {"search", "search WORD...", "search models on Hugging Face",
+     "`quince pull OWNER/REPO` downloads a result.", search_options, 1, QN_CLI_WORDS_MAX, false,
+     qn_cmd_search},
     {"pull", "pull MODEL [OPTIONS]", "download a model",
      "MODEL is a name of `quince list --all`; OWNER/REPO[:VARIANT] of Hugging Face\n"
-     "(also hf.co/...); llama3.2:1b as Ollama calls it; a URL; or a file of this\n"
-     "machine, which stays where it is. Where there are several variants and none is\n"
-     "named, a person is asked, and a script gets the recommended one. With --json,\n"
-     "each event is a line. With --checkpoint, MODEL is the name it gets.\n"
-     "Ctrl-C asks whether the server shall go on; a download that was broken off goes\n"
-     "on where it stopped.",
+     "(also hf.co/...); llama3.2:1b as in Ollama; a URL; or a file of this machine,\n"
+     "which is not copied. If there are several variants and none is named, the user\n"
+     "is asked, and a script gets the recommended one. With --json, each event is a\n"
+     "line. With --checkpoint, MODEL is the name of the new model. After Ctrl-C the\n"
+     "command asks whether the server shall continue; an interrupted download resumes\n"
+     "where it stopped.",
      pull_options, 1, 1, false, qn_cmd_pull},
-    {"downloads", "downloads [pause|resume|cancel|remove MODEL...]", "what is being downloaded",
-     "On a terminal, until all has come or Ctrl-C.", downloads_options, 0, QN_CLI_WORDS_MAX, false,
-     qn_cmd_downloads},
+    {"downloads", "downloads [pause|resume|cancel|remove MODEL...]", "list and control downloads",
+     "On a terminal, until all are complete or Ctrl-C.", downloads_options, 0, QN_CLI_WORDS_MAX,
+     false, qn_cmd_downloads},
     {"delete", "delete MODEL... [--yes]", "remove models from this machine",
-     "Asks first. Frees the files that no other model uses; files that other programs\n"
-     "or you put there yourself stay.",
+     "Asks first. Deletes the files that quince downloaded and no other model uses;\n"
+     "files of other programs and your own files stay.",
      delete_options, 1, QN_CLI_WORDS_MAX, false, qn_cmd_delete},
-    {"import", "import FILE [--name user.NAME]", "make a local model file known, without a copy",
+    {"import", "import FILE [--name user.NAME]", "register a local model file without copying it",
      "FILE is a GGUF file, which stays where it is; quince never moves or deletes it.\n"
-     "Or a JSON definition (- reads it from a pipe), as `quince export` writes it.",
+     "Or a JSON definition of `quince export` (- reads standard input).",
      import_options, 1, 1, false, qn_cmd_import},
-    {"remote", "remote add NAME [WEIGHT*]URL... | list", "models that servers elsewhere compute",
+    {"remote", "remote add NAME [WEIGHT*]URL... | list", "models that other servers compute",
      "URL is the base address of any OpenAI-compatible server (vLLM, SGLang,\n"
-     "llama-server, another quince): https://host/v1. Several share the work by their\n"
-     "weights, and stand in for each other. Keys are kept in a file that only you can\n"
-     "read, or stay in the server's environment. `quince delete` removes one.",
+     "llama-server, another quince): https://host/v1. Several share the requests by\n"
+     "their weights; if one fails, the others are used. Keys are stored in a file that\n"
+     "only you can read, or in the server's environment. `quince delete` removes the\n"
+     "model.",
      remote_options, 1, QN_CLI_WORDS_MAX, false, qn_cmd_remote},
-    {"export", "export MODEL [--output FILE]", "a model's definition as JSON, for `quince import`",
-     NULL, export_options, 1, 1, false, qn_cmd_export},
-    {"alias", "alias add NAME MODEL | remove NAME | list", "further names of models", NULL, NULL, 1,
-     3, false, qn_cmd_alias},
-    {"cleanup", "cleanup [--dry-run] [--yes]", "delete what downloads left behind",
-     "Partial files that no download wants and files that no model uses; asks first.",
+    {"export", "export MODEL [--output FILE]", "write a model's definition as JSON", NULL,
+     export_options, 1, 1, false, qn_cmd_export},
+    {"alias", "alias add NAME MODEL | remove NAME | list", "additional names of models", NULL, NULL,
+     1, 3, false, qn_cmd_alias},
+    {"cleanup", "cleanup [--dry-run] [--yes]", "delete leftovers of downloads",
+     "Partial files that no download needs and files that no model uses; asks first.",
      cleanup_options, 0, 0, false, qn_cmd_cleanup},
     {"backends", "backends [install|uninstall RECIPE:BACKEND] [OPTIONS]",
-     "the engines that run models",
+     "list, install and remove engines",
      "quince's own, and those of other projects: `quince backends install\n"
-     "llamacpp:vulkan` fetches llama.cpp's server from its release, checks it and\n"
-     "unpacks it. A llama-server on the path needs no installing. An update is an\n"
-     "install; uninstall first unloads the models that use it.",
+     "llamacpp:vulkan` downloads llama.cpp's server from its release, checks it and\n"
+     "unpacks it. A llama-server on the path need not be installed. Installing again\n"
+     "updates an engine; uninstall first unloads the models that use it.",
      backends_options, 0, 2, false, qn_cmd_backends},
     {"config", "config [NAME | set NAME=VALUE... | reset NAME...]",
-     "the settings of the running server",
-     "`set` keeps them in config.json; those that can take effect at once do. `reset`\n"
-     "takes them out of it. `quinced --help` tells what each means. While no server\n"
-     "runs, config.json itself is shown and changed, with the same checks.",
+     "show and change the server's settings",
+     "`set` writes them to config.json; those that can take effect at once do. `reset`\n"
+     "removes them from it. `quinced --help` explains each. While no server runs,\n"
+     "config.json itself is shown and changed, with the same checks.",
      NULL, 0, QN_CLI_WORDS_MAX, false, qn_cmd_config},
-    {"keys", "keys [list | add NAME [--admin] | remove NAME]", "who may use the server",
-     "`add` makes a key and prints it, once. Without any key every program of this\n"
+    {"keys", "keys [list | add NAME [--admin] | remove NAME]", "keys for access to the server",
+     "`add` creates a key and prints it, once. Without any key all programs of this\n"
      "machine may use the server; with one, all need a key, and the server may listen\n"
-     "on addresses that other machines reach. The name is only for you.",
+     "on addresses that other machines can reach. The name is only for you.",
      keys_options, 0, 2, false, qn_cmd_keys},
     {"load", "load MODEL [OPTIONS]", "load a model into memory", NULL, load_options, 1, 1, false,
      qn_cmd_load},
-    {"unload", "unload [MODEL]", "free a model's memory; without a name, every model's",
+    {"unload", "unload [MODEL]", "unload a model; without a name, all models",
      "Files stay where they are.", NULL, 0, 1, false, qn_cmd_unload},
     {"pin", "pin MODEL...", "keep models in memory once they are loaded",
-     "No other model takes a pinned one's place, it stays without use, and it starts\n"
-     "again after a crash. `quince unload` still unloads it.",
+     "A pinned model is not evicted for other models or for lack of use, and is\n"
+     "restarted after a crash. `quince unload` still unloads it.",
      NULL, 1, QN_CLI_WORDS_MAX, false, qn_cmd_pin},
-    {"unpin", "unpin MODEL...", "let models leave memory again", NULL, NULL, 1, QN_CLI_WORDS_MAX,
+    {"unpin", "unpin MODEL...", "allow models to be evicted again", NULL, NULL, 1, QN_CLI_WORDS_MAX,
      false, qn_cmd_unpin},
     {"run", "run MODEL [PROMPT]", "chat with a model in the terminal",
-     "With PROMPT, or with text piped in, prints one answer and ends; with both, the\n"
+     "With PROMPT, or with text piped in, prints one reply and exits; with both, the\n"
      "piped text follows PROMPT after an empty line.\n"
      "In the chat: /help /clear /system /think /model /load /list /ps /stats /exit;\n"
-     "Ctrl-C stops an answer, Ctrl-D leaves. A line that ends in \\ goes on in the\n"
-     "next; \"\"\" begins and ends a text of many lines. When the model's context is\n"
-     "full, the oldest turns are forgotten.",
+     "Ctrl-C stops a reply, Ctrl-D ends the chat. A line that ends in \\ continues in\n"
+     "the next; \"\"\" begins and ends a text of several lines. When the model's context\n"
+     "is full, the oldest turns are dropped.",
      run_options, 1, 2, false, qn_cmd_run},
-    {"chat", "chat [PROMPT]", "the same with the model used last",
-     "Before any was used: with the suggested one.", run_options, 0, 1, false, qn_cmd_chat},
-    {"logs", "logs [--follow] [--lines N] [--level LEVEL] [MODEL]", "the server's log",
-     "With a model, only what its process wrote and what the server did with it.\n"
-     "Following survives a restart of the server: it goes on where it was.",
+    {"chat", "chat [PROMPT]", "like run, with the model used last",
+     "If no model was used yet: the suggested one.", run_options, 0, 1, false, qn_cmd_chat},
+    {"logs", "logs [--follow] [--lines N] [--level LEVEL] [MODEL]", "print the server's log",
+     "With a model, only the lines of its process and the server's lines about it.\n"
+     "Following continues across a restart of the server, without repeating lines.",
      logs_options, 0, 1, false, qn_cmd_logs},
-    {"completion", "completion bash|zsh", "a script that completes commands in a shell",
+    {"completion", "completion bash|zsh", "print a script for completion in a shell",
      "For bash, in ~/.bashrc:  eval \"$(quince completion bash)\"\n"
-     "For zsh, in ~/.zshrc behind compinit:  eval \"$(quince completion zsh)\"",
+     "For zsh, in ~/.zshrc after compinit:  eval \"$(quince completion zsh)\"",
      NULL, 1, QN_CLI_WORDS_MAX, false, qn_cmd_completion},
-    {"version", "version", "this program's version", NULL, NULL, 0, 0, false, qn_cmd_version},
-    {"help", "help [COMMAND]", "this text, or more about one command", NULL, NULL, 0, 1, false,
+    {"version", "version", "print this program's version", NULL, NULL, 0, 0, false, qn_cmd_version},
+    {"help", "help [COMMAND]", "list the commands, or explain one", NULL, NULL, 0, 1, false,
      qn_cmd_help},
 };
 enum { COMMANDS = sizeof table / sizeof *table };
@@ -261,7 +264,7 @@ int qn_commands_unknown(const struct qn_cli *cli, const char *name)
 
 void qn_commands_print(FILE *out)
 {
-    fputs("quince: talk to local AI models\n\nusage: quince [OPTIONS] COMMAND\n\n", out);
+    fputs("quince: run and manage local AI models\n\nusage: quince [OPTIONS] COMMAND\n\n", out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-22s %s\n", table[i].name, table[i].summary);
     fputs("\n  ls is list, rm is delete.\n", out);
@@ -272,9 +275,9 @@ void qn_commands_print(FILE *out)
             "  --port PORT            the server's port (QUINCE_PORT; default %d)\n"
             "  --api-key KEY          sent to the server (QUINCE_API_KEY; for settings and\n"
             "                         keys QUINCE_ADMIN_API_KEY)\n"
-            "  --json                 machine-readable output, errors too\n"
+            "  --json                 machine-readable output, including errors\n"
             "  --help, --version\n\n"
-            "`quince help COMMAND` says more. First chat: quince run quince-starter\n",
+            "`quince help COMMAND` explains a command. First chat: quince run quince-starter\n",
             QN_CLI_PORT);
 }
 

@@ -129,7 +129,7 @@ static void tell_forgotten(struct answer *a)
 {
     if (a->forgotten && !a->c->silent) {
         qn_note_end(&a->note);
-        printf("(the context is full: the oldest %zu turn%s forgotten)\n", a->forgotten,
+        printf("(the context is full: the oldest %zu turn%s dropped)\n", a->forgotten,
                a->forgotten == 1 ? " is" : "s are");
     }
     a->forgotten = 0;
@@ -182,7 +182,7 @@ static bool on_chunk(void *ctx, const char *event, const char *data, size_t n)
     }
     if (qn_json_parse(data, n, &doc, &a->error) != QN_OK) {
         a->failed = true;
-        qn_fail(&a->error, QN_EFORMAT, "the server's answer cannot be read");
+        qn_fail(&a->error, QN_EFORMAT, "the server's reply is invalid");
         return false;
     }
     struct qn_jref root = qn_json_root(doc);
@@ -235,9 +235,9 @@ static qn_err converse(struct answer *a, const volatile sig_atomic_t *stop, stru
     if (a->failed)
         return qn_fail(e, a->error.code, "%s", a->error.message);
     if (a->unread)
-        return qn_fail(e, QN_EIO, "the answer cannot be written");
+        return qn_fail(e, QN_EIO, "the reply cannot be written");
     if (!err && !a->done)
-        return qn_fail(e, QN_EIO, "the answer broke off: has the server stopped?");
+        return qn_fail(e, QN_EIO, "the reply ended early: has the server stopped?");
     return err;
 }
 

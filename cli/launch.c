@@ -149,7 +149,7 @@ static qn_err start_and_wait(const struct qn_cli *cli, struct qn_error *e)
     off_t log_start = 0;
     qn_err err = QN_OK;
     if (access(program, X_OK) != 0)
-        err = qn_fail(e, QN_ENOTFOUND, "no server runs at %s, and %s is not there to start one",
+        err = qn_fail(e, QN_ENOTFOUND, "no server runs at %s, and %s does not exist to start one",
                       cli->at.url, program);
     if (!err)
         err = qn_mkdirs(data_dir, 0700, e);
@@ -179,13 +179,13 @@ qn_err qn_launch_server(const struct qn_cli *cli, struct qn_error *e)
     case QN_SERVER:
         return QN_OK;
     case QN_STRANGER:
-        return qn_fail(e, QN_ECONFLICT,
-                       "what answers at %s is not a quince server: choose another port with "
-                       "--port N",
-                       cli->at.url);
+        return qn_fail(
+            e, QN_ECONFLICT,
+            "the program at %s is not a quince server: choose another port with --port N",
+            cli->at.url);
     case QN_SILENT:
         return qn_fail(e, QN_ETIMEOUT,
-                       "something listens at %s and does not answer: if it is not quince, choose "
+                       "a program listens at %s and does not answer: if it is not quince, choose "
                        "another port with --port N",
                        cli->at.url);
     case QN_NOBODY:

@@ -43,8 +43,7 @@ qn_err qn_offer(struct qn_cli *cli, const char *model, char **name)
         qn_human_bytes(size_bytes, bytes);
         snprintf(size, sizeof size, " (%s)", bytes);
     }
-    snprintf(question, sizeof question, "%.400s is not on this machine yet. Download it%s?", model,
-             size);
+    snprintf(question, sizeof question, "%.400s is not installed. Download it%s?", model, size);
     if (!qn_ask_yes(question))
         return QN_ECANCELLED;
     return qn_pull(cli, &wish, name) == QN_EXIT_OK ? QN_OK : QN_ECANCELLED;

@@ -110,7 +110,7 @@ static qn_err ask_variant(const struct pull *p, const struct qn_variants_view *v
         case QN_CHOSEN_NONE:
             return qn_fail(e, QN_ECANCELLED, "nothing was chosen");
         case QN_CHOSEN_NONSENSE:
-            fprintf(stderr, "There are the numbers 1 to %zu\n", view->n);
+            fprintf(stderr, "The numbers are 1 to %zu\n", view->n);
         }
     }
 }
@@ -161,10 +161,9 @@ static qn_err explain(const struct pull *p, qn_err err, struct qn_error *e)
     struct qn_error why = *e;
     if (err != QN_ENOTFOUND || strchr(p->wish->word, '/'))
         return err;
-    return qn_fail(e, err,
-                   "'%.200s' is no model of the list (quince list --all), and not in Ollama's "
-                   "library: %s",
-                   p->wish->word, why.message);
+    return qn_fail(
+        e, err, "'%.200s' is not in the list (quince list --all), and not in Ollama's library: %s",
+        p->wish->word, why.message);
 }
 
 /* An address of a file: its kind and size are unknown until the download. */
@@ -191,7 +190,7 @@ static qn_err look_up(struct pull *p, struct qn_error *e)
         qn_buf_str(&path, "&source=");
         qn_client_escape(&path, p->wish->source, false);
     }
-    qn_err err = path.overflow ? qn_fail(e, QN_EINVAL, "that is too long for a model's name")
+    qn_err err = path.overflow ? qn_fail(e, QN_EINVAL, "the model's name is too long")
                                : qn_client_call(p->cli, path.data, NULL, VARIANTS_TIMEOUT_S, NULL,
                                                 &p->variants, e);
     qn_buf_deinit(&path);
@@ -307,11 +306,11 @@ static qn_err confirm_size(const struct pull *p, struct qn_error *e)
     qn_human_bytes(qn_fit_needs(p->size_bytes), needs);
     qn_human_bytes(memory, has);
     fprintf(stderr, "It needs about %s of memory; this machine has %s%s\n", needs, has,
-            fit == QN_FIT_NOT ? ": it will not run here" : " in all: it will be tight");
+            fit == QN_FIT_NOT ? ": it will not run here" : " in all: it will barely fit");
     if (fit == QN_FIT_TIGHT || p->wish->yes || !qn_ask_possible(p->cli))
         return QN_OK;
-    return qn_ask_yes("Fetch it all the same?") ? QN_OK
-                                                : qn_fail(e, QN_ECANCELLED, "nothing was fetched");
+    return qn_ask_yes("Download it anyway?") ? QN_OK
+                                             : qn_fail(e, QN_ECANCELLED, "nothing was downloaded");
 }
 
 static bool on_event(void *ctx, const char *event, const char *data, size_t n)
@@ -320,7 +319,7 @@ static bool on_event(void *ctx, const char *event, const char *data, size_t n)
     struct qn_json *doc;
     if (qn_json_parse(data, n, &doc, NULL)) {
         p->failed = true;
-        qn_fail(&p->error, QN_EFORMAT, "the server's answer cannot be read");
+        qn_fail(&p->error, QN_EFORMAT, "the server's reply is invalid");
         return false;
     }
     struct qn_jref root = qn_json_root(doc), id = qn_json_get(&root, "id");
@@ -358,9 +357,11 @@ static void settle(struct pull *p)
     if (!p->id[0])
         snprintf(p->id, sizeof p->id, "model:%s", p->name);
     if (speaks(p) && qn_ask_possible(p->cli)) {
-        fputs("\nThe server goes on with the download.\n", stderr);
+        fputs("\n"
+              "The server continues the download.\n",
+              stderr);
         bool answered =
-            qn_ask_line("p pauses it, c cancels it, Enter lets it go on:", answer, sizeof answer);
+            qn_ask_line("p pauses it, c cancels it, Enter continues:", answer, sizeof answer);
         action = qn_str_ieq(answer, "c")                ? "cancel"
                  : qn_str_ieq(answer, "p") || !answered ? "pause"
                                                         : NULL;
@@ -368,11 +369,11 @@ static void settle(struct pull *p)
     if (action && qn_downloads_control(p->cli, p->id, action, &e)) {
         qn_cli_failed(p->cli, &e);
     } else if (qn_str_eq(action, "cancel")) {
-        fputs("Cancelled; what had come is deleted\n", stderr);
+        fputs("Cancelled; the downloaded data is deleted\n", stderr);
     } else {
-        fputs(action ? "Paused. " : "The download goes on in the server: ", stderr);
-        fputs(action ? "It goes on where it stopped with: quince pull "
-                     : "`quince downloads` shows it; it stops with: quince downloads pause ",
+        fputs(action ? "Paused. " : "The download continues in the server: ", stderr);
+        fputs(action ? "Resume it with: quince pull "
+                     : "`quince downloads` shows it; pause it with: quince downloads pause ",
               stderr);
         qn_print_safe(stderr, action ? p->wish->word : p->name);
         fputc('\n', stderr);
@@ -418,8 +419,8 @@ static qn_err fetch(struct pull *p, struct qn_error *e)
     }
     if (!err && !p->complete)
         return qn_fail(e, QN_EIO,
-                       "the server broke the connection off; the download goes on when it runs: "
-                       "quince pull %.200s",
+                       "the server closed the connection; resume the download when it runs: quince "
+                       "pull %.200s",
                        p->wish->word);
     return err;
 }
@@ -438,7 +439,7 @@ static void print_done(const struct pull *p, bool was_here)
     fputs(was_here ? "" : "Pulled ", p->out);
     qn_print_safe(p->out, p->name);
     if (was_here)
-        fputs(" is here (already downloaded)", p->out);
+        fputs(" is installed (already downloaded)", p->out);
     if (!was_here && fetched > 0) {
         char bytes[16], rate[16], took[24];
         qn_human_bytes(fetched, bytes);

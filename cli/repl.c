@@ -47,7 +47,8 @@ static enum input read_input(struct repl *r)
         int n = 0;
         const char *line = qn_keyboard_line(r->el, &n);
         if (!line && qn_keyboard_interrupted) {
-            puts("\n(Ctrl-D or /exit leaves)");
+            puts("\n"
+                 "(Ctrl-D or /exit ends the chat)");
             el_reset(r->el);
             return INPUT_NOTHING;
         }
@@ -55,7 +56,7 @@ static enum input read_input(struct repl *r)
             return INPUT_END;
         bool complete = qn_multiline_add(m, line, (size_t)n);
         if (m->text.overflow) {
-            puts("That text is too long.");
+            puts("The text is too long.");
             return INPUT_NOTHING;
         }
         if (complete && m->text.len == 0)
@@ -79,7 +80,7 @@ static void remember(struct repl *r, const char *text)
     umask(before);
     if (saved && chmod(r->history_file, 0600) == 0)
         return;
-    fprintf(stderr, "quince: the history cannot be kept in %s: %s\n", r->history_file,
+    fprintf(stderr, "quince: the history cannot be written to %s: %s\n", r->history_file,
             strerror(errno));
     free(r->history_file);
     r->history_file = NULL;
@@ -123,7 +124,7 @@ static void explain(struct repl *r, const struct qn_error *e)
 {
     qn_cli_failed(r->chat.c->cli, e);
     if ((e->code == QN_EINVAL || e->code == QN_ECONTEXT) && r->chat.c->messages.len)
-        puts("(/clear begins the conversation anew)");
+        puts("(/clear clears the conversation)");
 }
 
 /* Sends a question and reports an error, after which the chat continues. */
@@ -132,7 +133,7 @@ static void answer(struct repl *r)
     struct qn_error e;
     const char *text = qn_buf_cstr(&r->input.text);
     if (!qn_utf8_valid(text, r->input.text.len)) {
-        puts("That text is not UTF-8; is the terminal set to another encoding?");
+        puts("The text is not UTF-8; does the terminal use another encoding?");
         return;
     }
     qn_keyboard_interrupted = 0;
@@ -142,9 +143,9 @@ static void answer(struct repl *r)
     else if (err)
         explain(r, &e);
     else if (r->chat.c->answer.len == 0)
-        puts("(an empty answer)");
+        puts("(an empty reply)");
     else if (qn_str_eq(r->chat.c->finish, "length"))
-        puts("(cut off: the answer reached its limit of tokens)");
+        puts("(cut off: the reply reached its token limit)");
 }
 
 qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
@@ -160,7 +161,7 @@ qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
     qn_keyboard_open(r.el);
     fputs("Chatting with ", stdout);
     qn_print_safe(stdout, c->model);
-    puts(". /help shows what there is; Ctrl-D leaves.");
+    puts(". /help lists commands; Ctrl-D ends the chat.");
     for (bool leaving = false; !leaving && !ferror(stdout);) {
         enum input in = read_input(&r);
         leaving =

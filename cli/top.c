@@ -347,5 +347,5 @@ void qn_top_frame(const struct qn_top_view *t, size_t width, size_t height, stru
     if (t->n_models)
         put_models(&f, t);
     else
-        put(&f, "No model is loaded; one is loaded when it is first used");
+        put(&f, "No model is loaded; models are loaded at their first use");
 }

@@ -153,7 +153,7 @@ void qn_variants_print(const struct qn_variants_view *view, bool all)
     qn_table_write(t, qn_screen_width(stderr), &text);
     fwrite(qn_buf_cstr(&text), 1, text.len, stderr);
     if (hidden)
-        fprintf(stderr, "     and %zu more: a shows all\n", hidden);
+        fprintf(stderr, "     and %zu more: type a to show all\n", hidden);
     qn_buf_deinit(&text);
     qn_table_free(t);
 }

@@ -63,8 +63,7 @@ static void print_ready(const struct qn_program *p)
            qn_listen_port(p->ports.main), *p->starter ? "model " : "no built-in model", p->starter);
     if (p->ports.ollama)
         printf("Programs made for Ollama find it on port %d (`quince config set ollama-port=off` "
-               "frees "
-               "the port)\n",
+               "closes the port)\n",
                qn_listen_port(p->ports.ollama));
     fflush(stdout);
 }

@@ -85,7 +85,7 @@ static void on_signal(void *ctx, uint32_t events)
             qn_http_server_active(p->server), (long long)p->settings.drain_s);
     p->serving.stopping = true;
     qn_notify_stopping(p->notify, p->settings.drain_s * 1000 + CHILDREN_LIMIT_MS,
-                       "Finishing what runs");
+                       "Finishing the running requests");
     qn_ws_stop(p->ws);
     qn_logs_wake(p->telemetry.logs); /* so that clients that follow the log get its last lines */
     qn_pulls_drain(p->puller.pulls);

@@ -357,7 +357,7 @@ static bool too_often(const struct qn_routes *r, struct qn_http *h)
         return false;
     qn_metric_add(r->metrics, QN_M_RATE_LIMITED, 1);
     snprintf(seconds, sizeof seconds, "%lld", (long long)wait_s);
-    snprintf(text, sizeof text, "Too many requests of this client: try again in %s s", seconds);
+    snprintf(text, sizeof text, "Too many requests from this client: try again in %s s", seconds);
     qn_http_set_header(h, "Retry-After", seconds);
     qn_http_set_header(h, "X-RateLimit-Client", client);
     qn_answer_plain(h, 429, "rate_limit_exceeded", text);
@@ -395,7 +395,7 @@ static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
     qn_auth_caller(r->serving->auth, h, &caller);
     if (!qn_ws_check(r->ws, &caller, qn_http_header(h, "Sec-WebSocket-Version"),
                      qn_http_header(h, "Sec-WebSocket-Key"), &e))
-        qn_fail(&e, QN_EINVAL, "the request for a WebSocket has a body, which none may have");
+        qn_fail(&e, QN_EINVAL, "a WebSocket handshake must not have a body");
     if (qn_str_eq(e.param, "Sec-WebSocket-Version")) {
         qn_http_set_header(h, "Sec-WebSocket-Version", "13");
         qn_answer_plain(h, 426, "upgrade_required", e.message);
@@ -446,7 +446,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             refuse(r, h, verdict);
         } else if (qn_http_body_thrown(h) && !has_no_use_for_a_body(method)) {
             struct qn_error e; /* the keys changed while the body arrived */
-            qn_fail(&e, QN_EBUSY, "the request has come while keys were changed: try again");
+            qn_fail(&e, QN_EBUSY, "the keys changed while the request arrived: try again");
             qn_answer_error(h, &e);
         } else if (qn_str_eq(method, "POST") && body_len > 0 && !takes_any_type(hit.row) &&
                    !(hit.row->dialect && hit.row->dialect->form) &&
@@ -499,8 +499,8 @@ int64_t qn_routes_upload_left(const struct qn_routes *r, const struct qn_http *h
 {
     struct qn_caller caller;
     qn_auth_caller(r->serving->auth, h, &caller);
-    *why = "this client has sent as much as it may of which no model was made: make models of it, "
-           "wait a day until it is removed, or raise the setting upload-limit";
+    *why = "this client has reached the limit of uploads that no model uses: make models of them, "
+           "wait a day until they are removed, or raise the setting upload-limit";
     return qn_blobs_left(r->apis->ollama.custody->blobs, caller.owner, max, wanted);
 }
 
@@ -531,20 +531,18 @@ void qn_routes_refuse(const struct qn_http_refusal *r, struct qn_buf *body)
         const char *type, *message, *why; /* why: used if the refusal has no reason of its own */
     } known[] = {
         {400, "bad_request", "The request is not valid HTTP", NULL},
-        {413, "too_large",
-         "The request body is too large: the setting body-limit says how large it "
-         "may be",
+        {413, "too_large", "The request body is too large: the setting body-limit is the limit",
          NULL},
         {414, "uri_too_long", "The request's target is too long", NULL},
         {429, "too_much_held",
-         "The requests of this client hold as much of the server's memory as they may: read their "
-         "answers, or try again in a moment",
+         "The requests of this client use all of its share of the server's memory: read their "
+         "replies, or try again in a moment",
          NULL},
         {431, "headers_too_large", "The request's headers are too large", NULL},
         {500, "server_error", "The request's body could not be stored: the server's log says why",
          NULL},
         {503, "overloaded", "Too many connections: try again in a moment", NULL},
-        {505, "http_version_not_supported", "Only HTTP/1.0 and HTTP/1.1 are spoken here", NULL},
+        {505, "http_version_not_supported", "Only HTTP/1.0 and HTTP/1.1 are supported", NULL},
         {507, "disk_full", "The disk has no room for this body",
          "free some, or lower the setting disk-reserve"},
     };

@@ -141,14 +141,13 @@ static void serve(struct visit *v, const struct qn_child_status *s)
     }
     if (qn_str_starts(v->path, "/slots/")) {
         qn_answer_plain(v->http, 400, "unsupported",
-                        "This model is one of quince's own, which keep what they have read by "
-                        "themselves: its slots cannot be saved, restored or erased");
+                        "This model runs on quince's own engine, which manages its cache by "
+                        "itself: its slots cannot be saved, restored or erased");
         return;
     }
-    qn_answer_plain(
-        v->http, 404, "not_found",
-        "This model is one of quince's own: it serves the routes of inference, /health, "
-        "/slots and /v1/models");
+    qn_answer_plain(v->http, 404, "not_found",
+                    "This model runs on quince's own engine: it serves the inference routes, "
+                    "/health, /slots and /v1/models");
 }
 
 static bool is_admin(const struct visit *v)
@@ -227,8 +226,10 @@ void qn_api_upstream(const struct qn_models_api *api, struct qn_http *h, const c
         begin(v);
         return;
     }
-    qn_fail_param(&e, QN_ENOTFOUND, "model",
-                  "no model's name begins '%.200s': /upstream/MODEL/PATH asks PATH of MODEL", id);
+    qn_fail_param(
+        &e, QN_ENOTFOUND, "model",
+        "'%.200s' does not begin with a model's name: /upstream/MODEL/PATH requests PATH of MODEL",
+        id);
     answer_error(v, &e, false);
     free(v);
 }

@@ -40,7 +40,7 @@ static qn_err take_inputs(struct qn_job_body *b, const struct qn_frame *f, struc
         return err;
     if (batch->n > (size_t)b->job.embed.count - b->n_inputs) {
         free(batch);
-        return qn_fail(e, QN_EINVAL, "more inputs than the %lld that the job says",
+        return qn_fail(e, QN_EINVAL, "there are more inputs than the %lld of the job",
                        (long long)b->job.embed.count);
     }
     b->n_inputs += batch->n;
@@ -66,7 +66,7 @@ static qn_err take_follower(struct qn_job_body *b, const struct qn_frame *f, str
         if (qn_json_type(&v) != QN_JSON_ABSENT)
             return followers[i].take(b, f, e);
     }
-    return qn_fail(e, QN_EFORMAT, "a frame behind the job that is none of those that may follow");
+    return qn_fail(e, QN_EFORMAT, "the frame after the job is of no known kind");
 }
 
 qn_err qn_job_body_add(struct qn_job_body *b, const char *p, size_t n, struct qn_error *e)
@@ -91,7 +91,7 @@ qn_err qn_job_body_end(struct qn_job_body *b, struct qn_error *e)
     if (!b->has_job || qn_frame_pending(&b->in))
         return qn_fail(e, QN_EFORMAT, "the body ends in the middle of a frame");
     if (b->n_inputs != (size_t)b->job.embed.count)
-        return qn_fail(e, QN_EINVAL, "%zu inputs came, the job says %lld", b->n_inputs,
+        return qn_fail(e, QN_EINVAL, "%zu inputs arrived, the job has %lld", b->n_inputs,
                        (long long)b->job.embed.count);
     b->ended = true;
     return QN_OK;

@@ -465,7 +465,7 @@ static void start_loading(struct child *c, const struct qn_control *m)
 static void on_limit(void *ctx)
 {
     struct child *c = ctx;
-    qn_warn("child", "model=%s stop=limit jobs=%zu: cutting off what still runs", c->name,
+    qn_warn("child", "model=%s stop=limit jobs=%zu: aborting the jobs that still run", c->name,
             c->jobs ? qn_jobs_count(c->jobs) : 0);
     leave_at_once(0);
 }
@@ -585,8 +585,8 @@ static void on_control(void *ctx, uint32_t events)
  * here meanwhile repeat their access until then. */
 static void on_bus(int signal_number)
 {
-    static const char text[] = "bus error: a model file became shorter or cannot be read any more "
-                               "while the model runs; put the file back and load the model again\n";
+    static const char text[] = "bus error: a model file became shorter or unreadable while the "
+                               "model is loaded; restore the file and load the model again\n";
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set(&said))
         return;

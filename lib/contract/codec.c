@@ -318,11 +318,12 @@ static qn_err check_media(const struct qn_job *job, struct qn_error *e)
     if (job->task == QN_TASK_CHAT)
         return qn_messages_check(job, e);
     if (sounds != (job->task == QN_TASK_TRANSCRIBE))
-        return qn_fail_param(e, QN_EINVAL, "file", "a transcription has one sound, others none");
+        return qn_fail_param(e, QN_EINVAL, "file",
+                             "a transcription needs one audio file, other tasks none");
     if (job->task == QN_TASK_SPEAK && (!job->speak.input || !job->speak.format))
-        return qn_fail_param(e, QN_EINVAL, "input", "a speech needs input and format");
+        return qn_fail_param(e, QN_EINVAL, "input", "speech needs input and format");
     if (of_image && (image->kind == QN_IMAGE_NONE || !image->format))
-        return qn_fail_param(e, QN_EINVAL, "image", "a picture needs kind and format");
+        return qn_fail_param(e, QN_EINVAL, "image", "an image needs kind and format");
     if (of_image && !image->prompt &&
         (image->kind == QN_IMAGE_GENERATE || image->kind == QN_IMAGE_EDIT))
         return qn_fail_param(e, QN_EINVAL, "prompt", "prompt is missing");
@@ -334,7 +335,7 @@ static qn_err check_media(const struct qn_job *job, struct qn_error *e)
         return qn_fail_param(e, QN_EINVAL, "image", "%zu pictures where %zu to %zu belong",
                              pictures, least, most);
     if (masks > (of_image && image->kind == QN_IMAGE_EDIT))
-        return qn_fail_param(e, QN_EINVAL, "mask", "a mask too many");
+        return qn_fail_param(e, QN_EINVAL, "mask", "this task takes no mask, or only one");
     return QN_OK;
 }
 
@@ -347,14 +348,14 @@ static qn_err check_job(const struct qn_job *job, struct qn_error *e)
     bool takes_inputs = job->task == QN_TASK_EMBED || job->task == QN_TASK_RERANK;
     if (takes_inputs != (job->embed.count > 0))
         return qn_fail_param(e, QN_EINVAL, "input",
-                             "embeddings and reranking need inputs, others have none");
+                             "embeddings and reranking need inputs, other tasks have none");
     if (job->task == QN_TASK_RERANK && !job->embed.query)
         return qn_fail_param(e, QN_EINVAL, "query", "query is missing");
     if (job->chat.tool_choice == QN_TOOLS_NAMED && !job->chat.tool_name)
         return qn_fail_param(e, QN_EINVAL, "tool_choice", "tool_choice: the tool has no name");
     if (job->constrain.schema && job->constrain.grammar)
         return qn_fail_param(e, QN_EINVAL, "grammar",
-                             "grammar: there is a schema already: give one of them");
+                             "grammar: there is a schema already; give only one of them");
     for (size_t i = 0; i < job->sampling.stop.n; i++) {
         size_t n = strlen(job->sampling.stop.v[i]);
         if (n == 0 || n > QN_JOB_STOP_BYTES_MAX)

@@ -145,8 +145,8 @@ qn_err qn_remote_read(const struct qn_jref *root, const char *key, struct qn_are
     if (!err && out->key_env && qn_str_starts(out->key_env, QN_REMOTE_ENV_OWN))
         err = qn_json_fail(&v, e,
                            "variables that begin with " QN_REMOTE_ENV_OWN
-                           " are the server's own: name it otherwise (FAR_API_KEY, say), here and "
-                           "in the server's environment");
+                           " are the server's own: choose another name (FAR_API_KEY, for example), "
+                           "here and in the server's environment");
     v = qn_json_get(root, "model");
     if (!err)
         err = read_text(&v, MODEL_BYTES_MAX, arena, &out->v[0].model, e);

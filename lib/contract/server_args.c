@@ -205,7 +205,7 @@ qn_err qn_server_args_read(const struct qn_server_kind *kind, const char *line,
             return qn_fail_param(e, QN_EINVAL, kind->args_option, "a quotation mark has no end");
         if (is_reserved(kind, word))
             return qn_fail_param(e, QN_EINVAL, kind->args_option,
-                                 "%.80s is not for users to set: quince itself decides it", word);
+                                 "%.80s cannot be given, because quince sets it itself", word);
         if (out->n == QN_SERVER_ARGS_MAX)
             return qn_fail_param(e, QN_EINVAL, kind->args_option, "more than %d arguments",
                                  QN_SERVER_ARGS_MAX);

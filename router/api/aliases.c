@@ -95,7 +95,7 @@ static qn_err check(const struct qn_models_api *api, const char *alias, const ch
         err = qn_fail_param(e, QN_ECONFLICT, "alias", "'%s' is a model's own name", alias);
     else if (meant && !qn_str_eq(meant, row->name) && qn_snapshot_find(snap, meant))
         err = qn_fail_param(e, QN_ECONFLICT, "alias",
-                            "'%s' means %s already: `quince alias remove %s` takes it back", alias,
+                            "'%s' means %s already: remove it with `quince alias remove %s`", alias,
                             meant, alias);
     else
         *model = qn_xstrdup(row->name);

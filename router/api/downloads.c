@@ -68,7 +68,8 @@ static qn_err control(const struct qn_pulls_api *api, const struct qn_jref *root
     struct qn_jref v = qn_json_get(root, "action");
     if (!qn_str_eq(action, "priority"))
         return qn_json_fail(
-            &v, e, "'%.40s' is no action: pause, resume, cancel, remove and priority are", action);
+            &v, e, "'%.40s' is not an action: pause, resume, cancel, remove and priority are",
+            action);
     int64_t priority = 0;
     v = qn_json_get(root, "priority");
     qn_err err = qn_json_i64(&v, -QN_PULL_PRIORITY_MAX, QN_PULL_PRIORITY_MAX, &priority, e);
@@ -106,8 +107,8 @@ static bool may_control(const struct qn_pulls_api *api, struct qn_http *h,
     *shared =
         share == QN_PULL_OF_SEVERAL && (qn_str_eq(action, "cancel") || qn_str_eq(action, "remove"));
     if (share == QN_PULL_OF_SEVERAL && !*shared && !qn_str_eq(action, "resume"))
-        return refuse(h, "others have asked for this download, too: only an admin key may pause it "
-                         "or change its priority");
+        return refuse(h, "other owners have requested this download, too: only an admin key may "
+                         "pause it or change its priority");
     return true;
 }
 

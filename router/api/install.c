@@ -221,7 +221,7 @@ static qn_err may_install(const struct asker *a, const struct qn_engine *en, str
     if (en->state == QN_ENGINE_UNSUPPORTED && !(en->hardware && a->force))
         return qn_fail_param(e, QN_EUNSUPPORTED, "backend", "%s:%s cannot be installed: %s%s",
                              a->recipe, a->backend, en->message,
-                             en->hardware ? " (\"force\": true installs it all the same)" : "");
+                             en->hardware ? " (\"force\": true installs it anyway)" : "");
     return qn_web_online(a->api->puller->web, en->pack->url, e);
 }
 

@@ -168,17 +168,17 @@ void qn_api_key_remove(const struct qn_settings_api *api, struct qn_http *h, con
     struct qn_key_row copy = row ? *row : (struct qn_key_row){0};
     if (row && api->serving->auth->needs_key && qn_keys_count(api->keys) == 1)
         err = qn_fail_param(&e, QN_ECONFLICT, "name",
-                            "'%s' is the last key, and other machines reach this server: anybody "
-                            "there could use it. Let it listen on localhost first",
+                            "'%s' is the last key, and other machines can reach this server: "
+                            "anyone there could use it. Set host to localhost first",
                             id);
     const struct qn_settings *next = qn_live_wanted(api->live);
     if (row && !err && qn_keys_count(api->keys) == 1 && !next->insecure &&
         !qn_auth_is_loopback(next->host))
-        err = qn_fail_param(&e, QN_ECONFLICT, "name",
-                            "'%s' is the last key, and the setting host=%s, which holds from the "
-                            "next start on, needs one: the server would not start. Set host to "
-                            "localhost first",
-                            id, next->host);
+        err = qn_fail_param(
+            &e, QN_ECONFLICT, "name",
+            "'%s' is the last key, and the setting host=%s, which takes effect at the next start, "
+            "needs one: the server would not start. Set host to localhost first",
+            id, next->host);
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)

@@ -51,7 +51,7 @@ void qn_load_warn_of_engine(struct qn_load_warnings *w, const struct qn_loaded *
         add(w, qn_arena_fmt(arena,
                             "%s '%s' has no effect: that engine is not installed, so quince's own "
                             "engine computes the model on the processor (CPU); `quince backends "
-                            "install %s:%s` fetches it, where this machine can run it",
+                            "install %s:%s` installs it, if this machine can run it",
                             kind->backend_option, build, kind->recipe, build));
     if (*said(loaded->options, kind->args_option, arena))
         add(w, qn_arena_fmt(arena,

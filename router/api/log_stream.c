@@ -105,7 +105,7 @@ static void too_slow(struct reader *r, int64_t lost, char *out, size_t n)
             QN_LOGS_LINES);
 }
 
-static const char key_gone[] = "its key has been removed, or the log needs one by now";
+static const char key_gone[] = "its key has been removed, or the log needs a key now";
 
 /* Repeats the access check, as the reader's rights may have changed since it connected. */
 static bool may_read(const struct reader *r)

@@ -255,5 +255,5 @@ void qn_api_ollama_push(const struct qn_pulls_api *api, struct qn_http *h, const
 {
     (void)api;
     (void)id;
-    qn_answer_plain(h, 501, "not_implemented", "quince does not send models anywhere");
+    qn_answer_plain(h, 501, "not_implemented", "quince does not upload models");
 }

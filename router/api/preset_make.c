@@ -82,9 +82,9 @@ static qn_err put_parameters(struct qn_jw *w, const struct qn_jref *body,
         n++;
     }
     if (n > QN_OLLAMA_OPTIONS_MAX)
-        return qn_json_fail(&own, e,
-                            "has more than %d members with those of the model it is made from",
-                            QN_OLLAMA_OPTIONS_MAX);
+        return qn_json_fail(
+            &own, e, "has more than %d members, including those of the model that it is made from",
+            QN_OLLAMA_OPTIONS_MAX);
     for (bool more = qn_json_first(&own, &it); more; more = qn_json_next(&it))
         keep_member(w, it.key, &it);
     qn_jw_obj_end(w);
@@ -151,7 +151,7 @@ static qn_err check_weights(const struct qn_jref *body, struct qn_error *e)
         struct qn_jref v = qn_json_get(body, names[i]);
         bool asks = qn_json_count(&v) > 0 || *qn_json_raw_str(&v);
         if (asks)
-            return qn_json_fail(&v, e, "not supported: a model is made of files as they are");
+            return qn_json_fail(&v, e, "not supported: weights are used unchanged");
     }
     return QN_OK;
 }

@@ -186,7 +186,7 @@ static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
     if (!err)
         err = qn_json_str_opt(&p, &mmproj, e);
     if (!err && *mmproj && *mmproj != '/')
-        err = qn_json_fail(&p, e, "a file's projector is named by its absolute path, too");
+        err = qn_json_fail(&p, e, "the projector of a local file must be an absolute path, too");
     said.recipe = recipe;
     if (!err)
         err = qn_pull_describe(root, a, &said, e);

@@ -179,7 +179,7 @@ void qn_api_remote(const struct qn_models_api *api, struct qn_http *h,
         err = qn_remote_define(request, &a->file, &a->shown, &e);
     if (!err && qn_backend_type_missing(qn_backend_type_find("remote")))
         err = qn_fail(&e, QN_EUNSUPPORTED,
-                      "quince-bridge is not installed beside quinced: install quince anew");
+                      "quince-bridge is not installed beside quinced: install quince again");
     struct qn_json *kept = NULL;
     if (!err)
         err = qn_json_parse(qn_buf_cstr(&a->file), a->file.len, &kept, &e);

@@ -98,7 +98,7 @@ static void render(void *ctx)
     struct asker *a = ctx;
     a->render(a, &a->error);
     if (!a->error.code && a->out.overflow)
-        qn_fail(&a->error, QN_ELIMIT, "the answer is too long to be sent");
+        qn_fail(&a->error, QN_ELIMIT, "the response is too long to be sent");
 }
 
 static void rendered(void *ctx)
@@ -228,7 +228,8 @@ static qn_err read_page(struct qn_http *h, struct page *p, struct qn_error *e)
     *p = (struct page){.limit = PAGE, .after = qn_http_query(h, "after")};
     p->ascending = qn_str_eq(order, "asc");
     if (order && !p->ascending && !qn_str_eq(order, "desc"))
-        return qn_fail_param(e, QN_EINVAL, "order", "order: '%.40s' is none of asc, desc", order);
+        return qn_fail_param(e, QN_EINVAL, "order", "order: '%.40s' is not one of asc, desc",
+                             order);
     if (limit && (!qn_parse_i64(limit, &p->limit) || p->limit < 1 || p->limit > PAGE_MAX))
         return qn_fail_param(e, QN_EINVAL, "limit", "limit: expected a number from 1 to %d",
                              PAGE_MAX);

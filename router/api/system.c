@@ -192,8 +192,7 @@ static void answer(void *ctx, const struct qn_devices_view *view)
             write_devices(&w, &root);
         } else {
             char text[QN_ERROR_MESSAGE_MAX + TEXT_MAX];
-            snprintf(text, sizeof text, "quince-probe cannot say what this machine has: %s",
-                     view->error);
+            snprintf(text, sizeof text, "quince-probe cannot detect the hardware: %s", view->error);
             qn_jw_kstr(&w, "message", text);
             qn_jw_key(&w, "devices");
             qn_jw_obj(&w);

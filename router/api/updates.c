@@ -185,7 +185,7 @@ void qn_api_check_updates(const struct qn_hubs_api *api, struct qn_http *h, cons
     (void)id;
     if (qn_web_is_offline(api->puller->web)) {
         qn_answer_plain(h, 409, "lemond_offline",
-                        "The server is offline (the setting offline): it asks nobody");
+                        "The server is offline (the setting offline): it contacts no hub");
         return;
     }
     struct asker *a = qn_xcalloc(1, sizeof *a);

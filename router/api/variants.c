@@ -136,9 +136,10 @@ static qn_err write_reply(const struct asker *a, struct qn_buf *body, struct qn_
     if (a->repo->hub == QN_HUB_OLLAMA)
         err = qn_resolve(a->repo, a->ref.variant, NULL, &tag, e);
     else if (!v->n && !qn_str_eq(v->kind, "onnx-ryzenai"))
-        err = qn_fail_param(e, QN_EFORMAT, "checkpoint",
-                            "%.200s holds no model files that quince knows (GGUF above all)",
-                            a->repo->id);
+        err = qn_fail_param(
+            e, QN_EFORMAT, "checkpoint",
+            "%.200s has no model files in a format that quince supports (such as GGUF)",
+            a->repo->id);
     if (!err) {
         size_t n = tag ? 1 : v->n;
         qn_jw_obj(&w);

@@ -158,7 +158,7 @@ void qn_api_warm(const struct qn_models_api *api, struct qn_http *h, const char 
     if (api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     else if (!a->model)
-        err = qn_fail(&e, QN_ENOTFOUND, "there is no model: `quince pull NAME` gets one");
+        err = qn_fail(&e, QN_ENOTFOUND, "no model is installed: `quince pull NAME` downloads one");
     if (!err)
         err = qn_inventory_acquire(api->models->inventory, a->model, NULL, qn_client_owner(h),
                                    loaded, a, &a->lease, &e);

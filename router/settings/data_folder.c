@@ -61,15 +61,15 @@ static qn_err close_to_others(const char *dir, struct qn_error *e)
         err = QN_OK;
     else if (st.st_uid != geteuid())
         err = qn_fail_param(e, QN_EINVAL, "data-dir",
-                            "the data folder %s belongs to another user, and more than one may "
-                            "read it: give another one with --data-dir DIR",
+                            "the data folder %s belongs to another user, and more than one user "
+                            "may read it: give another one with --data-dir DIR",
                             dir);
     else if ((st.st_mode & S_ISVTX) || !is_ours(dup(fd)))
-        err = qn_fail_param(e, QN_EINVAL, "data-dir",
-                            "other users may read the folder %s, which holds other things than a "
-                            "server's: close it with chmod 700, or give another one with "
-                            "--data-dir DIR",
-                            dir);
+        err = qn_fail_param(
+            e, QN_EINVAL, "data-dir",
+            "other users may read the folder %s, which has files that are not a server's: close it "
+            "with chmod 700, or give another one with --data-dir DIR",
+            dir);
     else if (fchmod(fd, 0700))
         err = qn_fail_errno(e, "close the data folder %s to other users", dir);
     else

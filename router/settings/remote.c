@@ -23,8 +23,8 @@ static qn_err add_key(const char *name, struct qn_buf *options, struct qn_error 
     const char *key = getenv(name);
     if (!key || !*key)
         return qn_fail(e, QN_EINVAL,
-                       "the key of this remote model is to be in the environment as %s, and there "
-                       "it is not: start the server with it",
+                       "the key of this remote model should be in the environment variable %s, "
+                       "which is not set: start the server with it",
                        name);
     struct qn_jw w = qn_jw_to(options);
     bool first = options->len <= strlen("{}");

@@ -120,10 +120,11 @@ static void put_wrapped(struct qn_buf *out, const char *words)
 void qn_settings_help(struct qn_buf *out)
 {
     const struct qn_setting_row *r;
-    qn_buf_str(out, "quinced: the quince server. Usage: quinced [--NAME VALUE]...\n\n"
-                    "Each setting can also be given in the environment or, data-dir aside, as a "
-                    "key\nof config.json in the data folder. A flag beats the environment, which "
-                    "beats\nthe file.\n\n");
+    qn_buf_str(out,
+               "quinced: the quince server. Usage: quinced [--NAME VALUE]...\n\n"
+               "Each setting can also be given in the environment or, except data-dir, as a key\n"
+               "of config.json in the data folder. A flag overrides the environment, which\n"
+               "overrides the file.\n\n");
     for (size_t i = 0; (r = qn_setting_row(i)); i++) {
         char env[QN_SETTING_ENV_MAX];
         struct qn_buf words;

@@ -96,7 +96,7 @@ def test_status_list_load_unload(house, tmp_path):
     assert [m["id"] for m in json.loads(cli("list", "--json").out)] == ["user.alpha", "user.beta"]
     assert [m["id"] for m in json.loads(cli("list", "ALPH", "--json").out)] == ["user.alpha"]
     assert "user.beta" not in cli("list", "alph").out
-    assert "No model" in cli("list", "nothing").out
+    assert "No installed model has this" in cli("list", "nothing").out
     assert json.loads(cli("list", "nothing", "--json").out) == []
     done = cli("load", "user.alpha")
     assert done.returncode == 0 and done.out == "user.alpha is loaded\n" and done.err == ""
@@ -104,7 +104,7 @@ def test_status_list_load_unload(house, tmp_path):
     assert re.search(r"^user.alpha +llm +ready", cli("status").out, re.M)
     assert json.loads(cli("status", "--json").out)["model_loaded"] == "user.alpha"
     assert cli("unload", "user.alpha").returncode == 0
-    assert cli("ps").out == "No model is loaded; one is loaded when it is first used\n"
+    assert cli("ps").out == "No model is loaded; models are loaded at their first use\n"
     assert json.loads(cli("unload", "--json").out)["status"] == "success"
     assert "No model is loaded" in cli("status").out
 
@@ -120,7 +120,7 @@ def test_pinned_models(house, tmp_path):
     done = cli("load", "user.beta")
     assert done.returncode == 1 and "quince unpin" in done.err and "pinned" in done.err
     done = cli("unpin", "alpha", "nobody", "user.beta")
-    assert done.returncode == 1 and done.out == "user.alpha is not pinned any more\nuser.beta is not pinned any more\n"
+    assert done.returncode == 1 and done.out == "user.alpha is no longer pinned\nuser.beta is no longer pinned\n"
     assert "nobody" in done.err
     assert cli("load", "user.beta", "--keep-alive", "2h", "--ctx-size", "300", "--save-options").returncode == 0
     assert [m["model_name"] for m in of()] == ["user.beta"] and 7100 < of()[0]["unloads_in_seconds"] <= 7200
@@ -293,10 +293,10 @@ def test_what_is_asked(tmp_path):
 
 
 @pytest.mark.parametrize("reply, kept, part", [
-    (chunk(content="half an ans"), "half an ans\n", "broke off"),
-    (chunk(content="half ") + b"data: {nonsense\n\n", "half \n", "cannot be read"),
+    (chunk(content="half an ans"), "half an ans\n", "ended early"),
+    (chunk(content="half ") + b"data: {nonsense\n\n", "half \n", "reply is invalid"),
     (b'data: {"error":{"message":"it \\u001b[2J broke"}}\n\n', "", "it ?[2J broke"),
-    (b"", "", "broke off"),
+    (b"", "", "ended early"),
 ])
 def test_answers_that_break(tmp_path, reply, kept, part):
     with stranger(reply) as (port, _):
@@ -482,8 +482,8 @@ def test_chat_in_the_terminal(house, tmp_path):
     t.type('second"""\r')
     t.wait_for("w\u00f6rt w\u00f6rt ")
     t.wait_for(">>> ")
-    for line, answer in [("/help", "/system"), ("/stats", "answer: 3 tokens"), ("/system be brief", "is set"),
-                         ("/clear ", "anew"), ("/nonsense", "no such command")]:
+    for line, answer in [("/help", "/system"), ("/stats", "reply: 3 tokens"), ("/system be brief", "is set"),
+                         ("/clear ", "is cleared"), ("/nonsense", "no such command")]:
         t.type(line + "\r")
         t.wait_for(answer)
         t.wait_for(">>> ")
@@ -635,7 +635,7 @@ def test_thinking_can_be_switched(house, tmp_path):
     t = Terminal(cli, "run", model)
     t.wait_for(">>> ")
     t.type("/think off\r")
-    t.wait_for("at once")
+    t.wait_for("without reasoning")
     t.type("hello\r")
     t.wait_for('"think":0')
     t.type("/think perhaps\r")

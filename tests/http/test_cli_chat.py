@@ -43,9 +43,9 @@ def test_a_full_context_goes_on(narrow, tmp_path, how):
         t.type(f"{i} {text}\r")
         t.wait_for("answer")
         t.wait_for(">>> ")
-    assert "forgotten" not in t.screen
+    assert "dropped" not in t.screen
     t.type(f"4 {text}\r")
-    t.wait_for("(the context is full: the oldest 2 turns are forgotten)\r\n")
+    t.wait_for("(the context is full: the oldest 2 turns are dropped)\r\n")
     t.wait_for("answer")
     t.wait_for(">>> ")
     bodies = narrow.bodies("POST /v1/chat/completions")
@@ -60,7 +60,7 @@ def test_a_full_context_goes_on(narrow, tmp_path, how):
     t.wait_for(">>> ")
     assert said(narrow.bodies("POST /v1/chat/completions")[-1])[1:] == [
         f"2 {text}", "answer\n", f"3 {text}", "answer\n", f"4 {text}", "answer\n", "short"]
-    assert t.screen.count("forgotten") == 1
+    assert t.screen.count("dropped") == 1
     t.type(CTRL_D)
     assert t.status() == 0
 
@@ -77,7 +77,7 @@ def test_another_model_in_the_chat(house, tmp_path):
     t = Terminal(Cli(tmp_path, server.port), "run", first)
     t.wait_for(">>> ")
     for line, answer in [("hello", "one one "), ("/model", f"Chatting with {first}"),
-                         ("/model second", f"goes on with {second}"), ("hello", "two two "),
+                         ("/model second", f"continues with {second}"), ("hello", "two two "),
                          ("/model secnd", "did you mean 'user.second'?"), ("/list", "Last used"),
                          ("/list first", "user.first"), ("/ps", "Context"),
                          ("/load first", f"{first} is loaded"), ("/load", f"{first} is loaded"),

@@ -18,7 +18,7 @@ def test_config_shows_and_sets(cli, server):
     done = cli("config", "set", "idle=60", "log_level=debug", "profile=ollama")
     assert (done.returncode, done.err) == (0, "")
     assert done.out == ("idle = 60\nlog_level = debug\nprofile = ollama\n"
-                        "profile takes effect when the server is started the next time\n")
+                        "profile takes effect at the server's next start\n")
     assert cli("config", "idle").out == "60\n"
     assert cli("config", "log.level").out == "debug\n"
     assert cli("config", "--json", "profile").out == '"ollama"\n'
@@ -45,7 +45,7 @@ def test_config_says_what_is_wrong(cli):
 
 def test_flags_that_win_are_told(house, tmp_path):
     cli = Cli(tmp_path, house.start("--idle", "5").port)
-    assert "says otherwise" in cli("config", "set", "idle=6").out
+    assert "overrides it" in cli("config", "set", "idle=6").out
     assert cli("config", "idle").out == "5\n"
 
 
@@ -55,12 +55,12 @@ def test_keys(cli):
     phone = done.out.strip()
     assert done.returncode == 0 and phone.startswith("qk-") and "not shown again" in done.err
     done = cli("list")
-    assert done.returncode == 1 and "wants an API key" in done.err and "QUINCE_API_KEY" in done.err
+    assert done.returncode == 1 and "needs an API key" in done.err and "QUINCE_API_KEY" in done.err
     assert cli("list", "--all", QUINCE_API_KEY=phone).returncode == 0
     assert cli("list", "--all", LEMONADE_API_KEY=phone).returncode == 0
     assert cli("--api-key", phone, "list", "--all").returncode == 0
     done = cli("list", "--api-key", "wrong", QUINCE_API_KEY=phone)
-    assert done.returncode == 1 and "does not know this API key" in done.err
+    assert done.returncode == 1 and "does not accept this API key" in done.err
     # While there is no admin key, the user's own programs are enough.
     boss = json.loads(cli("keys", "add", "boss", "--admin", "--json").out)["key"]
     done = cli("keys", QUINCE_API_KEY=phone)
@@ -72,7 +72,7 @@ def test_keys(cli):
                                          ["boss", "everything", "catalog"]], env
         assert cli("list", "--all", **env).returncode == 0
         assert cli("config", "idle", **env).out == "0\n"
-    assert cli("keys", "remove", "phone", QUINCE_API_KEY=boss).out == "phone opens nothing any more\n"
+    assert cli("keys", "remove", "phone", QUINCE_API_KEY=boss).out == "phone is no longer valid\n"
     assert cli("list", QUINCE_API_KEY=phone).returncode == 1
     done = cli("keys", "remove", "phone", QUINCE_API_KEY=boss)
     assert done.returncode == 1 and "no key named" in done.err

@@ -62,7 +62,7 @@ def test_from_search_to_deletion(quince, depot, hub):
     assert not list(depot.blobs(REPO).glob("*")) and "Qwen3" not in quince("list").out
     # The definition brings it back.
     done = quince("import", "-", stdin=json.dumps({**definition, "model_name": name}).encode())
-    assert done.returncode == 0 and f"Fetch it: quince pull {name}" in done.out, done.err
+    assert done.returncode == 0 and f"Download it: quince pull {name}" in done.out, done.err
     assert quince("pull", name, "--quiet").out == name + "\n"
     assert quince("cleanup", "--dry-run").returncode == 0
 
@@ -115,7 +115,7 @@ def test_ctrl_c_and_afterwards(quince, hub, depot, key):
     t = Terminal(quince, "pull", f"{REPO}:Q8_0")
     t.wait_for("kB/s")
     t.type(CTRL_C)
-    t.wait_for("lets it go on:")
+    t.wait_for("Enter continues:")
     t.type(key + "\r")
     assert t.status() == -signal.SIGINT
     jobs = json.loads(quince("downloads", "--json").out)

@@ -57,10 +57,10 @@ def test_on_a_terminal_and_past_a_restart(cli, house):
     assert "\x1b[2J" not in terminal.screen and "\x1b[31merror" in terminal.screen
     # The server goes, and comes again at the same place.
     server.stop()
-    terminal.wait_for("the server is gone")
+    terminal.wait_for("the server has stopped")
     again = Server(server.data_dir, house.backend_dir, house.models_dir, ("--port", str(server.port)))
     house.servers.append(again)
-    terminal.wait_for("the server was started anew")
+    terminal.wait_for("the server was restarted")
     terminal.wait_for("version=")
     again.chat("after-the-restart")
     terminal.wait_for("after-the-restart")

@@ -60,12 +60,12 @@ def test_list_has_two_sections(tmp_path, stub):
                           ("g", ["Qwen3-0.6B-GGUF", "Gemma-3-4b-it-GGUF"]), ("reasoning", ["Qwen3-0.6B-GGUF"])]:
         assert [m["id"] for m in json.loads(cli("list", filter, "--all", "--json").out)] == found
     assert [m["id"] for m in json.loads(cli("list", "--json").out)] == ["Qwen3-0.6B-GGUF"]
-    assert "No model that is here" in cli("list", "gemma").out and "--all" in cli("list", "gemma").out
+    assert "No installed model has this" in cli("list", "gemma").out and "--all" in cli("list", "gemma").out
     assert cli("list", "--all", "--downloaded").returncode == 2
     npu = model("Phi-4-NPU", False, recipe="ryzenai-llm", unsupported="for AMD's NPU alone")
     server.routes |= models(HERE, THERE, npu)
     out = cli("list", "--all").out
-    assert "Phi-4-NPU" not in out and out.endswith("\n1 more cannot be run here: quince show NAME says why\n")
+    assert "Phi-4-NPU" not in out and out.endswith("\n1 more cannot be run here: quince show NAME gives the reason\n")
     assert "Unsupported   for AMD's NPU alone" in cli("show", "Phi-4-NPU").out
     assert [m["id"] for m in json.loads(cli("list", "phi", "--all", "--json").out)] == ["Phi-4-NPU"]
     server.routes |= models(THERE, model("Huge-GGUF", False, size=900000))
@@ -115,7 +115,7 @@ mmproj.gguf           mmproj  1.0 kB  no
     assert f"Folder        {deep}\n" in out and "\na.gguf " in out and "\n/elsewhere/b.gguf " in out
     # One that is not here has no files, and says how it comes.
     out = cli("show", THERE["id"]).out
-    assert "Downloaded    no" in out and out.endswith("Fetch it: quince pull Gemma-3-4b-it-GGUF\n")
+    assert "Downloaded    no" in out and out.endswith("Download it: quince pull Gemma-3-4b-it-GGUF\n")
     assert json.loads(cli("show", THERE["id"], "--json").out) == {**THERE, "files": []}
     assert cli("show", "nobody").returncode == 1
 
@@ -215,7 +215,7 @@ def test_import_of_definitions(tmp_path, stub):
     path = tmp_path / "defs.json"
     path.write_text(json.dumps(DEFINITION))
     done = cli("import", str(path))
-    assert done.out == ("Registered user.Gemma-3-4b-it-GGUF\nFetch it: quince pull user.Gemma-3-4b-it-GGUF\n")
+    assert done.out == ("Registered user.Gemma-3-4b-it-GGUF\nDownload it: quince pull user.Gemma-3-4b-it-GGUF\n")
     rest = {k: v for k, v in DEFINITION.items() if k != "model_name"}
     assert server.bodies("POST /api/v1/models/register") == [{"model_name": "user.Gemma-3-4b-it-GGUF"} | rest]
     assert "user.mine" in cli("import", str(path), "--name", "mine").out
@@ -225,7 +225,7 @@ def test_import_of_definitions(tmp_path, stub):
     assert "Chat with it: quince run user.local\nRegistered user.b\n" in done.out
     assert [json.loads(line)["status"] for line in cli("import", "-", "--json", stdin=json.dumps(several).encode())
             .out.splitlines()] == ["success"] * 2
-    for text, part in [("{oops", "no JSON"), ("[]", "defines no model"), ('{"checkpoint":"x"}', "no name"),
+    for text, part in [("{oops", "not JSON"), ("[]", "no model definition"), ('{"checkpoint":"x"}', "no name"),
                        ('{"a":1}', "expected the definition")]:
         path.write_text(text)
         done = cli("import", str(path))
@@ -242,7 +242,7 @@ def test_aliases(tmp_path, stub):
     assert cli("alias", "list").out == "Alias  Model\ngemma  Gemma-3-4b-it-GGUF\n"
     assert json.loads(cli("alias", "list", "--json").out) == kept
     assert cli("alias", "add", "gemma", THERE["id"]).out == "gemma means Gemma-3-4b-it-GGUF\n"
-    assert cli("alias", "remove", "gemma").out == "gemma is no alias any more\n"
+    assert cli("alias", "remove", "gemma").out == "gemma is no longer an alias\n"
     assert [(name, body) for name, _, body in server.asked[-2:]] == [
         ("POST /internal/aliases", kept[0]), ("DELETE /internal/aliases", {"alias": "gemma"})]
     server.routes["POST /internal/aliases"] = (409, {"error": {"message": "gemma is a model's name", "param": "alias"}})
@@ -266,7 +266,7 @@ def test_cleanup(tmp_path, stub):
     table = ("Path                                        Size    What\n"
              "/c/models--o--r/blobs/aa.quince.incomplete  1.0 MB  partial\n"
              "/c/models--o--r/blobs/bb                    2.0 MB  unused\n")
-    assert cli("cleanup", "--dry-run").out == table + "3.0 MB would be freed\n"
+    assert cli("cleanup", "--dry-run").out == table + "Frees 3.0 MB\n"
     assert server.bodies(name) == [{"dry_run": True}]
     assert json.loads(cli("cleanup", "--dry-run", "--json").out) == WASTE
     assert cli("cleanup").returncode == 2

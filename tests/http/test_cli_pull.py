@@ -56,7 +56,7 @@ def test_a_model_of_the_list(tmp_path, stub):
     assert server.bodies(PULL) == [{"model_name": THERE["id"], "stream": True}]
     # One that is here is not fetched again.
     done = cli("pull", HERE["id"])
-    assert done.returncode == 0 and "Qwen3-0.6B-GGUF is here (already downloaded)" in done.out
+    assert done.returncode == 0 and "Qwen3-0.6B-GGUF is installed (already downloaded)" in done.out
     assert len(server.bodies(PULL)) == 1
 
 
@@ -127,7 +127,7 @@ def test_a_name_of_ollama(tmp_path, stub):
     assert server.bodies(PULL)[0]["checkpoint"] == "ollama.com/llama3.2:1b"
     server.routes[VARIANTS] = (404, {"error": {"message": "there is no library/qwne3"}})
     done = cli("pull", "qwne3")
-    assert done.returncode == 1 and "is no model of the list (quince list --all)" in done.err
+    assert done.returncode == 1 and "is not in the list (quince list --all)" in done.err
 
 
 def test_an_address(tmp_path, stub):
@@ -256,7 +256,7 @@ def test_progress_on_a_terminal(tmp_path, stub):
 
 
 @pytest.mark.parametrize("typed, action, said", [
-    ("\r", None, "goes on in the server"), ("p\r", "pause", "Paused"), ("C\r", "cancel", "Cancelled"),
+    ("\r", None, "continues in the server"), ("p\r", "pause", "Paused"), ("C\r", "cancel", "Cancelled"),
     (CTRL_C.decode(), "pause", "Paused")])
 def test_ctrl_c(tmp_path, stub, typed, action, said):
     never = threading.Event()
@@ -266,14 +266,14 @@ def test_ctrl_c(tmp_path, stub, typed, action, said):
     t = Terminal(Cli(tmp_path, server.port), "pull", THERE["id"])
     t.wait_for("1.0 GB of 4.0 GB")
     t.type(CTRL_C)
-    t.wait_for("Enter lets it go on:")
+    t.wait_for("Enter continues:")
     t.type(typed)
     assert t.status() == -signal.SIGINT
     never.set()
     assert said in t.screen
     assert server.bodies(CONTROL) == ([{"id": "model:x", "action": action}] if action else [])
     if action == "pause":
-        assert f"goes on where it stopped with: quince pull {THERE['id']}" in t.screen
+        assert f"Resume it with: quince pull {THERE['id']}" in t.screen
 
 
 def test_interrupted_in_a_script(tmp_path, stub):
@@ -289,7 +289,7 @@ def test_interrupted_in_a_script(tmp_path, stub):
         out, err = p.communicate(timeout=PATIENCE_S)
     never.set()
     assert p.returncode == -signal.SIGINT
-    assert out.startswith("Pulling") and "The download goes on in the server" in err and "downloads pause" in err
+    assert out.startswith("Pulling") and "The download continues in the server" in err and "downloads pause" in err
 
 
 @pytest.mark.parametrize("routes, part", [
@@ -298,8 +298,8 @@ def test_interrupted_in_a_script(tmp_path, stub):
     ({VARIANTS: THREE, PULL: (400, {"error": {"message": "the disk is full", "code": "x"}})}, "the disk is full"),
     ({VARIANTS: THREE, PULL: progress(1, 2) + event("error", error="wrong \u001b[2J hash")}, "wrong ?[2J hash"),
     ({VARIANTS: THREE, PULL: progress(1, 2) + event("error", error={"message": "deep", "code": "c"})}, "deep"),
-    ({VARIANTS: THREE, PULL: progress(1, 2)}, "broke the connection off; the download goes on when it runs"),
-    ({VARIANTS: THREE, PULL: b"event: progress\ndata: {oops\n\n"}, "cannot be read"),
+    ({VARIANTS: THREE, PULL: progress(1, 2)}, "closed the connection; resume the download when it runs"),
+    ({VARIANTS: THREE, PULL: b"event: progress\ndata: {oops\n\n"}, "reply is invalid"),
 ])
 def test_failures(tmp_path, stub, routes, part):
     cli = Cli(tmp_path, stub(models() | routes).port)
@@ -358,13 +358,13 @@ def test_downloads_live(tmp_path, stub):
         return JOBS[2:5] + [job("user.b", "completed" if n > 3 else "downloading",
                                 cumulative_bytes_downloaded=min(n, 3) * GB, total_download_size=3 * GB)]
     t = Terminal(Cli(tmp_path, stub({"GET /api/v1/downloads": jobs}).port), "downloads")
-    t.wait_for("Ctrl-C leaves")
+    t.wait_for("Ctrl-C ends this view")
     assert t.status() == 0 and len(looks) == 4
     shown = t.shown()
     assert shown[4] == "user.b  completed  100 %  3.0 GB" and not any("Ctrl-C" in line for line in shown)
     t = Terminal(Cli(tmp_path, stub({"GET /api/v1/downloads": JOBS * 9}).port), "downloads")
-    t.wait_for("Ctrl-C leaves")
-    t.wait_for("Ctrl-C leaves")
+    t.wait_for("Ctrl-C ends this view")
+    t.wait_for("Ctrl-C ends this view")
     t.type(CTRL_C)
     assert t.status() == -signal.SIGINT
     assert all(len(line) <= 80 for line in t.shown())
@@ -390,7 +390,7 @@ def test_using_a_model_offers_to_fetch_it(tmp_path, stub, command, name, answer)
     server.routes |= {route: b'data: {"choices":[{"delta":{"content":"yes"}}]}\n\ndata: [DONE]\n\n'
                       for route in (CHAT, "POST /api/v1/chat/completions")}
     t = Terminal(Cli(tmp_path, server.port), command, name, *["hello"] * (command == "run"))
-    t.wait_for(f"{name} is not on this machine yet. Download it")
+    t.wait_for(f"{name} is not installed. Download it")
     t.type(answer + "\r")
     assert t.status() == (0 if answer == "y" else 1)
     used = [body.get("model") or body.get("model_name") for asked, _, body in server.asked

@@ -239,7 +239,7 @@ def test_top_gives_the_terminal_back(place):
     t.until("No model is loaded")
     # a server that goes away is told, and so is one that comes back
     server.stop()
-    t.until("no server runs at|broke the connection off")
+    t.until("no server runs at|closed the connection")
     t.type("q")
     assert t.status() == 0
 

@@ -154,14 +154,14 @@ AUDIO_ERRORS = [
     ([("file", WAV, "a.wav")], "Missing 'model' field in request"),
     ([("file", WAV, "a.wav"), ("model", "")], "Missing 'model' field in request"),
     ([("file", b"", "a.wav"), ("model", "M")], "file: it is empty"),
-    ([("file", b"hello", "a.wav"), ("model", "M")], "file: this is no sound"),
-    ([("file", WAV, "a.wav"), ("file", WAV, "b.wav"), ("model", "M")], "file: one sound at a time"),
+    ([("file", b"hello", "a.wav"), ("model", "M")], "file: unknown audio format"),
+    ([("file", WAV, "a.wav"), ("file", WAV, "b.wav"), ("model", "M")], "file: expected one audio file"),
     ([("file", WAV, "a.wav"), ("model", "M"), ("model", "M")], "model: the form has this field twice"),
-    ([("file", WAV, "a.wav"), ("model", "M"), ("response_format", "xml")], "response_format: 'xml' is none of"),
+    ([("file", WAV, "a.wav"), ("model", "M"), ("response_format", "xml")], "response_format: 'xml' is not one of"),
     ([("file", WAV, "a.wav"), ("model", "M"), ("response_format", "diarized_json")], "response_format: "),
     ([("file", WAV, "a.wav"), ("model", "M"), ("temperature", "2")], "temperature: expected a number from 0 to 1"),
     ([("file", WAV, "a.wav"), ("model", "M"), ("temperature", "warm")], "temperature: "),
-    ([("file", WAV, "a.wav"), ("model", "M"), ("language", "d3")], "language: 'd3' is no language"),
+    ([("file", WAV, "a.wav"), ("model", "M"), ("language", "d3")], "language: 'd3' is not a language"),
     ([("file", WAV, "a.wav"), ("model", "M"), ("stream", "maybe")], "stream: expected true or false"),
     ([("file", WAV, "a.wav"), ("model", "M"), ("stream", "true"), ("response_format", "srt")],
      "stream: response_format srt cannot be streamed"),
@@ -271,16 +271,16 @@ def test_errors_of_speech(house, server):
             ({"model": model, "input": "x", "speed": 0.2}, "speed: "),
             ({"model": model, "input": "x", "speed": 4.1}, "speed: "),
             ({"model": model, "input": "x", "speed": "fast"}, "speed: "),
-            ({"model": model, "input": "x", "response_format": "midi"}, "response_format: 'midi' is none of"),
-            ({"model": model, "input": "x", "stream_format": "tape"}, "stream_format: 'tape' is none of audio, sse"),
+            ({"model": model, "input": "x", "response_format": "midi"}, "response_format: 'midi' is not one of"),
+            ({"model": model, "input": "x", "stream_format": "tape"}, "stream_format: 'tape' is not one of audio, sse"),
             ({"model": model, "input": "x", "instructions": 1}, "instructions: ")):
         assert error(server.post("/v1/audio/speech", body), 400, text)["type"] == "invalid_request_error"
     assert server.post("/v1/audio/speech", {"model": model, "input": "\u00e9" * 4096}).status == 200
     error(speak(server, "nobody"), 404, "nobody")
-    assert error(speak(server, house.model(server, "mute", "kokoro", tokens=0)), 502, "made no sound")
+    assert error(speak(server, house.model(server, "mute", "kokoro", tokens=0)), 502, "sent no audio")
     wrong = house.model(server, "wrong", "kokoro", script=[
         {"ev": "audio", "format": "wav", "rate_hz": 24000, "bytes": 1, "raw": "RIFF"}, {"ev": "done", "reason": "stop"}])
-    error(speak(server, wrong), 502, "made wav where mp3 was asked for")
+    error(speak(server, wrong), 502, "sent wav instead of mp3")
     cannot = house.model(server, "cannot", "kokoro", script=[
         {"ev": "error", "error": {"code": "unsupported", "param": "response_format", "message": "no opus here"}}])
     error(speak(server, cannot, response_format="opus"), 400, "no opus here")
@@ -401,19 +401,19 @@ def test_errors_of_pictures(house, server):
             ({**good, "prompt": ""}, "Missing 'prompt' field in request"),
             ({**good, "prompt": "x" * 32001}, "prompt: has 32001 characters"),
             ({**good, "n": 0}, number), ({**good, "n": 11}, number), ({**good, "n": "many"}, number),
-            ({**good, "size": "big"}, "size: 'big' is no size"),
-            ({**good, "size": "512"}, "size: '512' is no size"),
-            ({**good, "size": "512x"}, "size: '512x' is no size"),
+            ({**good, "size": "big"}, "size: 'big' is not a size"),
+            ({**good, "size": "512"}, "size: '512' is not a size"),
+            ({**good, "size": "512x"}, "size: '512x' is not a size"),
             ({**good, "size": "15x512"}, "size: each side has 16 to 4096 pixels"),
             ({**good, "size": "512x99999"}, "size: each side has 16 to 4096 pixels"),
-            ({**good, "width": 512}, "width and height go together"),
-            ({**good, "height": 512}, "width and height go together"),
+            ({**good, "width": 512}, "give both width and height, or size"),
+            ({**good, "height": 512}, "give both width and height, or size"),
             ({**good, "width": 5, "height": 5}, "width: "),
             ({**good, "steps": 0}, "steps: "), ({**good, "steps": 1.5}, "steps: "),
             ({**good, "cfg_scale": -1}, "cfg_scale: "), ({**good, "seed": "x"}, "seed: "),
             ({**good, "sample_method": 1}, "sample_method: "), ({**good, "flow_shift": True}, "flow_shift: "),
-            ({**good, "response_format": "gif"}, "response_format: 'gif' is none of b64_json, url"),
-            ({**good, "output_format": "gif"}, "output_format: 'gif' is none of png, jpeg, webp"),
+            ({**good, "response_format": "gif"}, "response_format: 'gif' is not one of b64_json, url"),
+            ({**good, "output_format": "gif"}, "output_format: 'gif' is not one of png, jpeg, webp"),
             ({**good, "partial_images": 4}, "partial_images: "), ({**good, "stream": 1}, "stream: ")):
         assert error(server.post("/v1/images/generations", body), 400, text)["type"] == "invalid_request_error"
     edit = [("model", model), ("prompt", "x"), ("image", PNG, "a.png")]
@@ -423,11 +423,11 @@ def test_errors_of_pictures(house, server):
             ("edits", edit[1:], "Missing 'model' field in request"),
             ("edits", [*edit, ("n", "11")], number), ("edits", [*edit, ("n", "0")], number),
             ("edits", [*edit, ("n", "two")], number),
-            ("edits", [*edit, ("mask", b"no", "m.png")], "mask: this is no PNG, JPEG or WebP picture"),
+            ("edits", [*edit, ("mask", b"no", "m.png")], "mask: this is not a PNG, JPEG or WebP image"),
             ("edits", [*edit, ("mask", PNG, "m.png"), ("mask", PNG, "m.png")], "mask: at most 1"),
             ("edits", [*edit[:2], *[("image[]", PNG, "a.png")] * 17], "image: at most 16"),
             ("edits", [*edit[:2], ("image", b"", "a.png")], "image: it is empty"),
-            ("edits", [*edit[:2], ("image", b"GIF89a\0", "a.gif")], "image: this is no PNG, JPEG or WebP"),
+            ("edits", [*edit[:2], ("image", b"GIF89a\0", "a.gif")], "image: this is not a PNG, JPEG or WebP"),
             ("variations", edit[:1], "Missing 'image' field in request"),
             ("variations", [edit[2]], "Missing 'model' field in request"),
             ("variations", [edit[0], edit[2], ("n", "11")], number),
@@ -438,7 +438,7 @@ def test_errors_of_pictures(house, server):
     chat = house.model(server, "chat")
     error(server.post("/v1/images/generations", {**good, "model": chat}), 400, "it is of type llm")
     some = house.model(server, "some", "sd-cpp", script=[{"ev": "done", "reason": "stop"}])
-    error(server.post("/v1/images/generations", {**good, "model": some}), 502, "left out a picture")
+    error(server.post("/v1/images/generations", {**good, "model": some}), 502, "sent too few images")
 
 
 # Lemonade's document, images/upscale: the texts are part of the contract.
@@ -451,7 +451,7 @@ def test_documented_errors_of_upscaling(house, server):
             ({"image": image, "model": "bad-model"}, 404, "Upscale model not found: bad-model", "invalid_request_error"),
             ({"image": image, "model": broken}, 500, "ESRGAN upscale failed", "server_error"),
             ({"image": "%%%", "model": broken}, 400, "image: this is not base64", "invalid_request_error"),
-            ({"image": "aGVsbG8=", "model": broken}, 400, "image: this is no PNG, JPEG or WebP picture",
+            ({"image": "aGVsbG8=", "model": broken}, 400, "image: this is not a PNG, JPEG or WebP image",
              "invalid_request_error"),
             ({"image": 5, "model": broken}, 400, "image: expected a string, not a number", "invalid_request_error"),
             ({"image": image, "model": 5}, 400, "model: expected a string, not a number", "invalid_request_error")):

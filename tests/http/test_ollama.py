@@ -731,4 +731,4 @@ def test_objects_have_limits_that_are_named(house, server):
     assert server.post("/api/chat", {**turn, "options": many(256), **many(1000)}).status == 200
     assert server.post("/api/create", {"model": "half", "from": base, "parameters": many(200)}).status == 200
     reply = server.post("/api/create", {"model": "more", "from": "half", "parameters": {f"y{i}": i for i in range(57)}})
-    assert reply.status == 400 and b"with those of the model" in reply.body
+    assert reply.status == 400 and b"including those of the model" in reply.body

@@ -159,7 +159,7 @@ test("errors are typed", async () => {
     return true;
   });
   for (const [ask, words] of [
-    [async () => client.audio.transcriptions.create({ file: await sound(Buffer.from("hello")), model: "user.asr" }), /no sound/],
+    [async () => client.audio.transcriptions.create({ file: await sound(Buffer.from("hello")), model: "user.asr" }), /unknown audio format/],
     [async () => client.audio.transcriptions.create({ file: await sound(), model: "user.quick" }), /it is of type llm/],
     [async () => client.audio.speech.create({ model: "user.tts", input: "x".repeat(4097), voice: "alloy" }), /4097 characters/],
     [async () => client.images.generate({ model: "user.image", prompt: "x", n: 11 }), /must be between 1 and 10/],

@@ -177,7 +177,7 @@ static void work_is_limited(void **state)
     (void)state;
     for (int which = 0; which < 4; which++) {
         static const char *const says[] = {NULL, "more than 64 pipes", "more than 64 pipes",
-                                           "2097152 bytes of values"};
+                                           "2097152 bytes of nested values"};
         qn_buf_init(&text, 4 << 20);
         qn_buf_init(&jinja, 8 << 20);
         if (which < 3) {

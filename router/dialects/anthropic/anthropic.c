@@ -336,7 +336,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
 {
     struct state *s = r->own;
     if (ev->index != 0 || job != 0)
-        return qn_fail(e, QN_ECHILD, "the model's process answered a choice nobody asked for");
+        return qn_fail(e, QN_ECHILD, "the model's process sent a choice that was not requested");
     switch (ev->kind) {
     case QN_EV_PROGRESS:
         s->prompt = ev->total;
@@ -353,7 +353,8 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
         if (ev->name)
             open_block(r, TOOL, ev);
         else if (s->open != TOOL || s->call != ev->call)
-            return qn_fail(e, QN_ECHILD, "the model's process went on in a call it had not begun");
+            return qn_fail(e, QN_ECHILD,
+                           "the model's process continued a call that it had not begun");
         return fill_block(r, ev->arguments, e);
     case QN_EV_DONE:
         s->finish = ev->finish;

@@ -49,7 +49,7 @@ static qn_err write_tool(const struct qn_jref *tool, struct qn_buf *scratch, str
     qn_err err = qn_json_str_opt(&type, &kind, e);
     if (!err && !qn_str_eq(kind, "custom"))
         err = qn_json_fail(&type, e,
-                           "'%.60s' belongs to Anthropic's own models and servers: give tools of "
+                           "'%.60s' is only available on Anthropic's own servers: give tools of "
                            "type custom with an input_schema",
                            kind);
     if (!err)
@@ -151,7 +151,7 @@ static qn_err read_tool_choice(const struct qn_jref *root, struct qn_chat *chat,
         return qn_json_fail(&type, e, "'%.40s' is not one of auto, any, tool and none", text);
     chat->tool_choice = types[k].choice;
     if (!chat->tools && chat->tool_choice >= QN_TOOLS_REQUIRED)
-        return qn_json_fail(&choice, e, "a tool can be demanded only where tools are given");
+        return qn_json_fail(&choice, e, "a tool can be required only if tools are given");
     if (chat->tool_choice != QN_TOOLS_NAMED)
         return QN_OK;
     err = qn_json_str(&name, &chat->tool_name, e);
@@ -338,7 +338,7 @@ static qn_err parse(struct qn_request *rq, bool count, struct qn_error *e)
     struct qn_jref v = qn_json_get(&root, "max_tokens");
     qn_err err = QN_OK;
     if (!count && qn_json_type(&v) <= QN_JSON_NULL)
-        err = qn_json_fail(&v, e, "this member is required: how many tokens the answer may have");
+        err = qn_json_fail(&v, e, "this member is required: the limit of the output in tokens");
     if (!err && !count) {
         err = qn_sampling_read(&job->sampling, "max_tokens", &v, e);
         ask->max_tokens = job->sampling.max_tokens;

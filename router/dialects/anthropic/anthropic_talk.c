@@ -94,8 +94,8 @@ static qn_err add_image(struct reader *r, const struct qn_jref *block, struct qn
     if (qn_str_eq(name, "url") && qn_str_starts(qn_json_raw_str(&url), "data:"))
         return qn_talk_data_url(&r->talk, &url, qn_json_raw_str(&url), e);
     return qn_json_fail(&type, e,
-                        "only pictures within the request are read: give a source of type base64 "
-                        "with media_type and data");
+                        "only images in the request itself are accepted: give a source of type "
+                        "base64 with media_type and data");
 }
 
 static qn_err add_document(struct reader *r, const struct qn_jref *block, struct qn_error *e)
@@ -218,7 +218,7 @@ static qn_err add_block(struct reader *r, const struct qn_jref *block, int place
             speak(r, QN_ROLE_USER);
         return blocks[i].add(r, block, e);
     }
-    return qn_json_fail(&type, e, "a block of type '%.40s' cannot stand here", name);
+    return qn_json_fail(&type, e, "a block of type '%.40s' is not allowed here", name);
 }
 
 /* Reads a string, or an array of blocks. */

@@ -243,7 +243,7 @@ qn_err qn_ollama_images(const struct qn_jref *v, struct qn_talk *t, struct qn_er
     if (qn_json_type(v) != QN_JSON_ARRAY)
         return qn_json_fail(v, e, "expected an array of base64 texts");
     if (qn_json_count(v) > IMAGES_MAX)
-        return qn_json_fail(v, e, "at most %d pictures are allowed", IMAGES_MAX);
+        return qn_json_fail(v, e, "at most %d images are allowed", IMAGES_MAX);
     struct qn_jref it;
     for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
         const char *text;

@@ -61,14 +61,14 @@ static qn_err unsupported(struct translator *t, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     return qn_fail_param(t->e, QN_EUNSUPPORTED, "template",
-                         "template: %s; quince also reads Jinja, as model files have it", text);
+                         "template: %s; quince also accepts Jinja, as in model files", text);
 }
 
 /* Counts n more bytes written for a value. */
 static qn_err check_work(struct translator *t, size_t n)
 {
     t->work += n;
-    return t->work > WORK_MAX ? unsupported(t, "more than %d bytes of values in values", WORK_MAX)
+    return t->work > WORK_MAX ? unsupported(t, "more than %d bytes of nested values", WORK_MAX)
                               : QN_OK;
 }
 
@@ -200,7 +200,7 @@ static qn_err take_dot(struct translator *t, struct words *w, struct dot dot, st
         return take_members(t, w, out, structure);
     }
     if (w->p + 1 >= w->end || *w->p != '.' || !is_word(w->p[1]))
-        return unsupported(t, "all the data at once cannot be shown");
+        return unsupported(t, "the whole data cannot be written as one value");
     w->p++;
     take_name(w, name);
     *structure = qn_str_eq(name, "Tools");
@@ -476,7 +476,7 @@ static qn_err whole_pipeline(struct translator *t, struct words *w, struct qn_bu
 static qn_err push(struct translator *t, enum block kind)
 {
     if (t->depth == DEPTH_MAX)
-        return unsupported(t, "more than %d blocks in each other", DEPTH_MAX);
+        return unsupported(t, "more than %d nested blocks", DEPTH_MAX);
     t->open[t->depth].kind = kind;
     t->open[t->depth++].dot = t->dot;
     return QN_OK;

@@ -228,7 +228,7 @@ qn_err qn_openai_take_call(struct qn_reply *r, struct qn_openai_choice *c, size_
 {
     *fresh = ev->name != NULL;
     if (ev->call + 1 != (int64_t)c->n_calls + *fresh)
-        return qn_fail(e, QN_ECHILD, "the model's process mixed up its calls of tools");
+        return qn_fail(e, QN_ECHILD, "the model's process sent tool calls out of order");
     if (*fresh) {
         c->calls = qn_xrealloc(c->calls, (c->n_calls + 1) * sizeof *c->calls);
         struct qn_openai_call *it = &c->calls[c->n_calls++];

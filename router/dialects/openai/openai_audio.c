@@ -93,7 +93,8 @@ static qn_err read_format(const struct qn_jref *root, struct ask *ask, struct qn
     while (f < FORMS && !qn_str_eq(name, form_names[f]))
         f++;
     if (f == FORMS)
-        return qn_json_fail(&v, e, "'%.40s' is none of json, text, srt, vtt, verbose_json", name);
+        return qn_json_fail(&v, e, "'%.40s' is not one of json, text, srt, vtt, verbose_json",
+                            name);
     ask->form = (enum form)f;
     v = qn_json_get(root, "timestamp_granularities");
     const struct flag flags[] = {{"word", &ask->words}, {"segment", &ask->segments}};
@@ -122,8 +123,8 @@ static qn_err read_language(const struct qn_jref *root, struct qn_request *rq,
         return err;
     const char *found = qn_language_code(text, code, sizeof code);
     if (!found)
-        return qn_json_fail(&v, e, "'%.40s' is no language: give its ISO 639-1 code, like en",
-                            text);
+        return qn_json_fail(
+            &v, e, "'%.40s' is not a language: give its ISO 639-1 code, for example en", text);
     t->language = qn_arena_strdup(rq->arena, found);
     return QN_OK;
 }
@@ -135,13 +136,13 @@ static qn_err read_file(struct qn_request *rq, struct qn_job *job, struct qn_err
     if (n == 0)
         return qn_form_missing("file", e);
     if (n > 1)
-        return qn_fail_param(e, QN_EINVAL, "file", "file: one sound at a time, not %zu", n);
+        return qn_fail_param(e, QN_EINVAL, "file", "file: expected one audio file, not %zu", n);
     if (!file->len)
         return qn_fail_param(e, QN_EINVAL, "file", "file: it is empty");
     if (!qn_magic_sound(file->data, file->len))
-        return qn_fail_param(e, QN_EINVAL, "file",
-                             "file: this is no sound that is known here: wav, mp3, flac, ogg, "
-                             "webm, m4a and aac are");
+        return qn_fail_param(
+            e, QN_EINVAL, "file",
+            "file: unknown audio format: wav, mp3, flac, ogg, webm, m4a and aac are supported");
     struct qn_attachment *sound = qn_arena_alloc(rq->arena, sizeof *sound);
     *sound = (struct qn_attachment){
         .role = QN_ATTACHMENT_AUDIO, .data = file->data, .bytes = (int64_t)file->len};

@@ -272,7 +272,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
     size_t index;
     struct qn_openai_choice *c = qn_openai_choice(r, job, ev, &index);
     if (!c)
-        return qn_fail(e, QN_ECHILD, "the model's process answered a choice nobody asked for");
+        return qn_fail(e, QN_ECHILD, "the model's process sent a choice that was not requested");
     if (ev->kind == QN_EV_TEXT || ev->kind == QN_EV_REASONING)
         return say(r, index, c, ev, e);
     if (ev->kind == QN_EV_DONE) {

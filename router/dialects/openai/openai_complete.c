@@ -98,8 +98,9 @@ static qn_err read_best_of(const struct qn_jref *root, const struct qn_request *
     if (best_of < n)
         return qn_json_fail(&v, e, "must not be less than n");
     if (rq->stream)
-        return qn_json_fail(&v, e,
-                            "the best of several cannot be streamed: it is known at the end");
+        return qn_json_fail(
+            &v, e,
+            "best_of cannot be streamed, because the best choices are known only at the end");
     ask->best_of = true;
     s->n = best_of;
     if (s->logprobs == QN_UNSET)
@@ -179,7 +180,7 @@ static qn_err add_tokens(struct qn_openai_choice *c, const struct qn_event *ev, 
     for (bool more = qn_json_first(&root, &token); more; more = qn_json_next(&token)) {
         struct qn_jref text = qn_json_get(&token, "token"), p = qn_json_get(&token, "logprob");
         struct qn_jref top = qn_json_get(&token, "top");
-        /* The first token of the prompt has none. */
+        /* The first token of the prompt has no probability. */
         bool has_p = qn_json_type(&p) == QN_JSON_NUMBER;
         if (has_p) {
             c->logprob_sum += qn_json_raw_f64(&p);
@@ -280,7 +281,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
     size_t index;
     struct qn_openai_choice *c = qn_openai_choice(r, job, ev, &index);
     if (!c)
-        return qn_fail(e, QN_ECHILD, "the model's process answered a choice nobody asked for");
+        return qn_fail(e, QN_ECHILD, "the model's process sent a choice that was not requested");
     const struct qn_openai_ask *ask = r->rq->own;
     bool text = ev->kind == QN_EV_TEXT;
     bool tokens = text && (ask->logprobs || ask->best_of) && ev->logprobs;

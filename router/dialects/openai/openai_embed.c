@@ -63,7 +63,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
         err = qn_json_str_opt(&v, &format, e);
     ask->base64 = qn_str_eq(format, "base64");
     if (!err && !ask->base64 && !qn_str_eq(format, "float"))
-        err = qn_json_fail(&v, e, "'%.40s' is none of float, base64", format);
+        err = qn_json_fail(&v, e, "'%.40s' is not one of float, base64", format);
     v = qn_json_get(&root, "dimensions");
     if (!err)
         err = qn_json_i64_opt(&v, 1, QN_JOB_DIMENSIONS_MAX, &rq->jobs->embed.dimensions, e);

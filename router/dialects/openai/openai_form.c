@@ -39,7 +39,7 @@ static qn_err take(struct qn_job *job, bool grammar, const struct qn_jref *at,
     if (qn_json_type(at) <= QN_JSON_NULL)
         return QN_OK;
     if (job->constrain.schema || job->constrain.grammar)
-        return qn_json_fail(at, e, "the answer's form is given by another member already");
+        return qn_json_fail(at, e, "another member sets the output's form already");
     if (!grammar)
         return qn_openai_keep_json(at, QN_JSON_OBJECT, QN_JOB_CONSTRAINT_BYTES_MAX, rq,
                                    &job->constrain.schema, e);
@@ -70,7 +70,7 @@ qn_err qn_openai_format(const struct qn_jref *format, struct qn_request *rq, str
         return take(job, true, &grammar, rq, e);
     bool object = qn_str_eq(text, "json_object");
     if (!object && !qn_str_eq(text, "json_schema"))
-        return qn_json_fail(&type, e, "'%.40s' is none of text, json_object, json_schema", text);
+        return qn_json_fail(&type, e, "'%.40s' is not one of text, json_object, json_schema", text);
     const struct qn_jref *schema = qn_json_type(&own) > QN_JSON_NULL ? &own : &nested;
     if (qn_json_type(schema) > QN_JSON_NULL)
         return take(job, false, schema, rq, e);
@@ -78,7 +78,7 @@ qn_err qn_openai_format(const struct qn_jref *format, struct qn_request *rq, str
         return qn_json_fail(qn_json_type(&inner) > QN_JSON_NULL ? &nested : &inner, e,
                             "expected an object: a JSON schema");
     if (job->constrain.grammar)
-        return qn_json_fail(&type, e, "the answer's form is given by another member already");
+        return qn_json_fail(&type, e, "another member sets the output's form already");
     job->constrain.schema = "{\"type\":\"object\"}";
     return QN_OK;
 }
@@ -119,7 +119,8 @@ qn_err qn_openai_effort(const struct qn_jref *v, struct qn_chat *chat, struct qn
             chat->think = efforts[i].think;
             return QN_OK;
         }
-    return qn_json_fail(v, e, "'%.40s' is none of none, minimal, low, medium, high, xhigh", text);
+    return qn_json_fail(v, e, "'%.40s' is not one of none, minimal, low, medium, high, xhigh",
+                        text);
 }
 
 /* Reads a budget of reasoning tokens, as several servers have it: 0 means none, a negative value no
@@ -155,7 +156,8 @@ static qn_err read_thinking(const struct qn_jref *v, struct qn_chat *chat, struc
         struct qn_jref budget = qn_json_get(v, "budget_tokens");
         on = qn_str_eq(text, "enabled");
         if (!on && !qn_str_eq(text, "disabled"))
-            return qn_json_fail(&type, e, "'%.40s' is none of enabled, disabled, adaptive", text);
+            return qn_json_fail(&type, e, "'%.40s' is not one of enabled, disabled, adaptive",
+                                text);
         chat->think = on;
         return on ? read_budget(&budget, chat, e) : QN_OK;
     }
@@ -182,8 +184,8 @@ static qn_err read_place(const struct qn_jref *root, struct qn_chat *chat,
     ask->hide_reasoning = !shown || qn_str_eq(text, "hidden");
     if (!chat->reasoning_in_text && !qn_str_eq(text, "auto") && !qn_str_eq(text, "hidden") &&
         !qn_str_eq(text, "parsed") && !qn_str_starts(text, "deepseek"))
-        return qn_json_fail(&v, e, "'%.40s' is none of auto, deepseek, parsed, hidden, none, raw",
-                            text);
+        return qn_json_fail(
+            &v, e, "'%.40s' is not one of auto, deepseek, parsed, hidden, none, raw", text);
     return QN_OK;
 }
 

@@ -87,7 +87,8 @@ static qn_err read_size(const struct qn_request *rq, const struct qn_jref *root,
         if (h)
             *h++ = '\0';
         if (!h || !qn_parse_i64(w, &image->width) || !qn_parse_i64(h, &image->height))
-            return qn_json_fail(&v, e, "'%.40s' is no size: give WIDTHxHEIGHT, like 512x512", text);
+            return qn_json_fail(
+                &v, e, "'%.40s' is not a size: give WIDTHxHEIGHT, for example 512x512", text);
         if (image->width < QN_JOB_SIDE_MIN || image->width > QN_JOB_SIDE_MAX ||
             image->height < QN_JOB_SIDE_MIN || image->height > QN_JOB_SIDE_MAX)
             return qn_json_fail(&v, e, "each side has %d to %d pixels", QN_JOB_SIDE_MIN,
@@ -103,7 +104,7 @@ static qn_err read_size(const struct qn_request *rq, const struct qn_jref *root,
         err = qn_form_i64(rq, &side, QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, &height, e);
     if (!err && (width == QN_UNSET) != (height == QN_UNSET))
         err = qn_fail_param(e, QN_EINVAL, width == QN_UNSET ? "width" : "height",
-                            "width and height go together: give both, or size");
+                            "give both width and height, or size");
     image->width = width;
     image->height = height;
     return err;
@@ -147,7 +148,7 @@ static qn_err read_answer(struct qn_request *rq, const struct qn_jref *root, str
     qn_err err = qn_json_str_opt(&v, &name, e);
     ask->url = qn_str_eq(name, "url");
     if (!err && !ask->url && !qn_str_eq(name, "b64_json"))
-        err = qn_json_fail(&v, e, "'%.40s' is none of b64_json, url", name);
+        err = qn_json_fail(&v, e, "'%.40s' is not one of b64_json, url", name);
     v = qn_json_get(root, "output_format");
     name = "png";
     if (!err)
@@ -156,7 +157,7 @@ static qn_err read_answer(struct qn_request *rq, const struct qn_jref *root, str
         if (qn_str_eq(name, formats[i]))
             ask->format = job->image.format = formats[i];
     if (!err && !ask->format)
-        err = qn_json_fail(&v, e, "'%.40s' is none of png, jpeg, webp", name);
+        err = qn_json_fail(&v, e, "'%.40s' is not one of png, jpeg, webp", name);
     v = qn_json_get(root, "n");
     if (!err && qn_form_i64(rq, &v, 1, N_MAX, &n, NULL))
         err = qn_fail_param(e, QN_EINVAL, "n", "Invalid value for 'n': must be between 1 and %d",
@@ -186,7 +187,7 @@ static qn_err check_picture(const char *name, const char *data, size_t len, stru
     if (!len)
         return qn_fail_param(e, QN_EINVAL, name, "%s: it is empty", name);
     if (!qn_magic_image(data, len))
-        return qn_fail_param(e, QN_EINVAL, name, "%s: this is no PNG, JPEG or WebP picture", name);
+        return qn_fail_param(e, QN_EINVAL, name, "%s: this is not a PNG, JPEG or WebP image", name);
     return QN_OK;
 }
 
@@ -371,15 +372,15 @@ static qn_err take_picture(struct qn_reply *r, const struct qn_event *ev, struct
     struct pictures *p = r->own;
     const struct ask *ask = r->rq->own;
     if (ev->index < 0 || (size_t)ev->index >= p->n || p->v[ev->index].data)
-        return qn_fail(e, QN_ECHILD, "the model's process made a picture that nobody asked for");
+        return qn_fail(e, QN_ECHILD, "the model's process sent an image that was not requested");
     if (!qn_str_eq(ev->format, ask->format))
-        return qn_fail(e, QN_ECHILD, "the model's process made %.16s where %s was asked for",
-                       ev->format, ask->format);
+        return qn_fail(e, QN_ECHILD, "the model's process sent %.16s instead of %s", ev->format,
+                       ask->format);
     struct picture *it = &p->v[ev->index];
     it->len = (size_t)ev->bytes;
     it->data = qn_alloc_sized(it->len, 1, QN_REPLY_MAX);
     if (!it->data)
-        return qn_fail(e, QN_ENOMEM, "a picture of %zu bytes finds no memory", it->len);
+        return qn_fail(e, QN_ENOMEM, "there is no memory for an image of %zu bytes", it->len);
     memcpy(it->data, ev->data, it->len);
     if (r->rq->stream)
         tell_picture(r, it);
@@ -394,7 +395,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
         return take_picture(r, ev, e);
     if (ev->kind == QN_EV_DONE &&
         (ev->index < 0 || (size_t)ev->index >= p->n || !p->v[ev->index].data))
-        return qn_fail(e, QN_ECHILD, "the model's process left out a picture");
+        return qn_fail(e, QN_ECHILD, "the model's process sent too few images");
     return QN_OK;
 }
 

@@ -24,7 +24,7 @@ qn_err qn_openai_image(const struct qn_jref *at, struct qn_talk *t, struct qn_er
     qn_err err = qn_json_str(at, &url, e);
     if (!err && strncmp(url, "data:", 5) != 0)
         err = qn_json_fail(at, e,
-                           "only pictures within the request are read: give a data URL "
+                           "only images in the request itself are accepted: give a data URL "
                            "(data:image/png;base64,...)");
     return err ? err : qn_talk_data_url(t, at, url, e);
 }

@@ -58,7 +58,7 @@ static qn_err read_way(const struct qn_jref *root, struct ask *ask, struct qn_er
     if (err)
         return err;
     if (name && !qn_str_eq(name, "audio") && !qn_str_eq(name, "sse"))
-        return qn_json_fail(&v, e, "'%.40s' is none of audio, sse", name);
+        return qn_json_fail(&v, e, "'%.40s' is not one of audio, sse", name);
     v = qn_json_get(root, "stream");
     if ((err = qn_json_bool_opt(&v, &stream, e)))
         return err;
@@ -71,7 +71,7 @@ static qn_err read_way(const struct qn_jref *root, struct ask *ask, struct qn_er
         ask->format++;
     return ask->format < FORMATS
                ? QN_OK
-               : qn_json_fail(&v, e, "'%.40s' is none of mp3, opus, aac, flac, wav, pcm", name);
+               : qn_json_fail(&v, e, "'%.40s' is not one of mp3, opus, aac, flac, wav, pcm", name);
 }
 
 static qn_err parse(struct qn_request *rq, struct qn_error *e)
@@ -125,8 +125,8 @@ static qn_err take_audio(struct qn_reply *r, const struct qn_event *ev, struct q
     const struct ask *ask = r->rq->own;
     qn_err err = QN_OK;
     if (!qn_str_eq(ev->format, formats[ask->format].format))
-        return qn_fail(e, QN_ECHILD, "the model's process made %.16s where %s was asked for",
-                       ev->format, formats[ask->format].format);
+        return qn_fail(e, QN_ECHILD, "the model's process sent %.16s instead of %s", ev->format,
+                       formats[ask->format].format);
     if (ask->way == EVENTS) {
         qn_buf_str(r->out, "data: {\"type\":\"speech.audio.delta\",\"audio\":\"");
         err = qn_base64_add(r->out, ev->data, (size_t)ev->bytes);
@@ -147,7 +147,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
     if (ev->kind == QN_EV_AUDIO)
         return take_audio(r, ev, e);
     if (ev->kind == QN_EV_DONE && !s->bytes)
-        return qn_fail(e, QN_ECHILD, "the model's process made no sound");
+        return qn_fail(e, QN_ECHILD, "the model's process sent no audio");
     if (ev->kind == QN_EV_USAGE) {
         s->input = ev->usage.prompt;
         s->output = ev->usage.output;

@@ -83,7 +83,7 @@ static qn_err read_mode(const struct qn_jref *v, enum qn_tool_choice *out, struc
             *out = modes[i].mode;
             return QN_OK;
         }
-    return qn_json_fail(v, e, "'%.40s' is none of auto, none, required", text);
+    return qn_json_fail(v, e, "'%.40s' is not one of auto, none, required", text);
 }
 
 /* Reads {"mode","tools"}, in "allowed_tools" or beside the type. */
@@ -183,8 +183,8 @@ static qn_err add_tool(struct gather *g, const struct qn_jref *tool, struct qn_e
         return err;
     if (!qn_str_eq(text, "function"))
         return qn_json_fail(&type, e,
-                            "a tool of type '%.40s' is not available here: only functions are, so "
-                            "leave it out or give a function that does its work",
+                            "a tool of type '%.40s' is not available here, only functions are: "
+                            "leave it out or give a function in its place",
                             text);
     struct qn_jref name = qn_json_get(tool, "name");
     bool flat = g->flat || qn_json_type(&name) > QN_JSON_ABSENT;
@@ -218,7 +218,7 @@ static qn_err read_list(const struct qn_jref *list, const struct qn_openai_ask *
     if (!err && choice->mode == QN_TOOLS_NAMED && !g.found)
         err = qn_json_fail(choice_at, e, "there is no tool '%.60s' in the request", choice->name);
     else if (!err && choice->mode == QN_TOOLS_REQUIRED && g.n == 0)
-        err = qn_json_fail(choice_at, e, "a tool must be called, but there is none to call");
+        err = qn_json_fail(choice_at, e, "a tool call is required, but there is no tool");
     if (!err && g.n > 0) {
         chat->tool_choice = choice->mode;
         chat->tool_name = choice->name;

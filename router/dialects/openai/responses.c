@@ -385,7 +385,7 @@ static qn_err say_call(struct qn_reply *r, struct state *s, const struct qn_even
     bool fresh = ev->name != NULL;
     bool goes_on = s->open && s->items[s->n - 1].kind == CALL;
     if (ev->call + 1 != s->calls + fresh || (!fresh && !goes_on))
-        return qn_fail(e, QN_ECHILD, "the model's process mixed up its calls of tools");
+        return qn_fail(e, QN_ECHILD, "the model's process sent tool calls out of order");
     if (fresh)
         open_item(r, s, CALL, ev);
     return say_more(r, s, ev->arguments, NULL, e);
@@ -405,7 +405,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
         ev->kind != QN_EV_DONE)
         return QN_OK;
     if (job != 0 || ev->index != 0)
-        return qn_fail(e, QN_ECHILD, "the model's process answered a choice nobody asked for");
+        return qn_fail(e, QN_ECHILD, "the model's process sent a choice that was not requested");
     say_created(r, s);
     if (ev->kind == QN_EV_TOOL_CALL)
         return say_call(r, s, ev, e);

@@ -64,7 +64,7 @@ static qn_err add_image(struct turn *t, const struct qn_jref *part, struct qn_er
     struct qn_jref url = qn_json_get(part, "image_url"), file = qn_json_get(part, "file_id");
     if (qn_json_type(&url) <= QN_JSON_NULL && qn_json_type(&file) > QN_JSON_NULL)
         return qn_json_fail(&file, e,
-                            "no files are kept here: give the picture as image_url, a data URL");
+                            "this server stores no files: give the image as image_url, a data URL");
     struct qn_jref inner = qn_json_get(&url, "url");
     return qn_openai_image(qn_json_type(&url) == QN_JSON_OBJECT ? &inner : &url, &t->talk, e);
 }
@@ -307,7 +307,7 @@ static qn_err add_reference(struct turn *t, const struct qn_jref *item, struct q
     if (++t->references > REFERENCES_MAX)
         return qn_json_fail(item, e, "at most %d references are allowed", REFERENCES_MAX);
     if (t->by_reference || !find_item(t, id, &other))
-        return qn_json_fail(&v, e, "there is no item '%.80s' here (any more)", id);
+        return qn_json_fail(&v, e, "there is no item '%.80s', or it has been deleted", id);
     t->by_reference = true;
     err = add_item(t, &other, e);
     t->by_reference = false;

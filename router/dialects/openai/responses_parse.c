@@ -40,8 +40,8 @@ static const char *const known[] = {
 static const struct {
     const char *member, *why;
 } refused[] = {
-    {"conversation", "conversations are not kept here: go on with previous_response_id"},
-    {"prompt", "prompts are not kept here: give instructions and input"},
+    {"conversation", "this server stores no conversations: use previous_response_id"},
+    {"prompt", "this server stores no prompts: give instructions and input"},
 };
 
 /* Strings of the request that every response repeats unchanged; absent ones are omitted. */
@@ -60,8 +60,8 @@ static qn_err check_refused(const struct qn_jref *root, struct qn_error *e)
     qn_err err = qn_json_bool_opt(&v, &background, e);
     if (!err && background)
         err = qn_json_fail(&v, e,
-                           "answers are not written in the background here: wait for them, or "
-                           "stream them");
+                           "this server does not create responses in the background: wait for "
+                           "them, or stream them");
     return err;
 }
 
@@ -103,7 +103,7 @@ static qn_err read_reasoning(const struct qn_jref *root, struct qn_responses_ask
         qn_err err = qn_json_str_opt(&v, &text, e);
         if (!err && text && !qn_str_eq(text, "auto") && !qn_str_eq(text, "concise") &&
             !qn_str_eq(text, "detailed") && !qn_str_eq(text, "none"))
-            err = qn_json_fail(&v, e, "'%.40s' is none of auto, concise, detailed, none", text);
+            err = qn_json_fail(&v, e, "'%.40s' is not one of auto, concise, detailed, none", text);
         if (err)
             return err;
         if (text)
@@ -123,7 +123,7 @@ static qn_err read_text(const struct qn_jref *root, struct qn_request *rq, struc
     qn_err err = qn_json_str_opt(&verbosity, &name, e);
     if (!err && name && !qn_str_eq(name, "low") && !qn_str_eq(name, "medium") &&
         !qn_str_eq(name, "high"))
-        err = qn_json_fail(&verbosity, e, "'%.40s' is none of low, medium, high", name);
+        err = qn_json_fail(&verbosity, e, "'%.40s' is not one of low, medium, high", name);
     return err ? err : qn_openai_format(&format, rq, job, e);
 }
 
@@ -134,7 +134,7 @@ static qn_err read_truncation(const struct qn_jref *root, struct qn_job *job, st
     qn_err err = qn_json_str_opt(&v, &name, e);
     job->truncate = qn_str_eq(name, "auto");
     if (!err && !job->truncate && !qn_str_eq(name, "disabled"))
-        err = qn_json_fail(&v, e, "'%.40s' is none of auto, disabled", name);
+        err = qn_json_fail(&v, e, "'%.40s' is not one of auto, disabled", name);
     return err;
 }
 
@@ -151,8 +151,7 @@ static qn_err read_previous(const struct qn_jref *root, const struct qn_request 
     if (*id && rq->n_chain == 0)
         return qn_json_fail(
             &v, e,
-            "previous response not found: it or one before it was not stored, or is "
-            "not kept any more");
+            "previous response not found: it or one before it was not stored, or has been deleted");
     return QN_OK;
 }
 
@@ -252,7 +251,7 @@ static qn_err read_common(const struct qn_jref *root, struct qn_request *rq, str
     struct qn_jref store = qn_json_get(root, "store");
     qn_err err = qn_openai_common(root, rq, &job->sampling, &ask->openai, e);
     if (!err && job->sampling.n != QN_UNSET && job->sampling.n != 1)
-        err = qn_json_fail(&n, e, "a response is one answer: n must be 1");
+        err = qn_json_fail(&n, e, "a response has one choice: n must be 1");
     if (!err)
         err = qn_sampling_read(&job->sampling, "max_tokens", &max, e);
     ask->store = true;

@@ -26,7 +26,7 @@ static qn_err keep(struct qn_buf *b, struct qn_arena *arena, const char **out, s
 {
     char *copy = b->overflow ? NULL : qn_arena_try(arena, b->len + 1);
     if (!copy)
-        return qn_fail(e, QN_ELIMIT, "the answer is too long to be told as a stream");
+        return qn_fail(e, QN_ELIMIT, "the response is too long to be streamed");
     memcpy(copy, qn_buf_cstr(b), b->len + 1);
     *out = copy;
     return QN_OK;
@@ -222,7 +222,7 @@ qn_err qn_responses_replay(const char *body, int64_t after, struct qn_arena *are
         qn_responses.free(reply.own);
     }
     if (!err && out->overflow)
-        err = qn_fail(e, QN_ELIMIT, "the answer is too long to be told as a stream");
+        err = qn_fail(e, QN_ELIMIT, "the response is too long to be streamed");
     if (!err)
         skip_events(out, after + 1);
     qn_json_free(doc);

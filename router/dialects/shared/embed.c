@@ -79,19 +79,20 @@ qn_err qn_embed_event(struct qn_reply *r, size_t job, const struct qn_event *ev,
     if (ev->kind == QN_EV_USAGE)
         m->prompt += ev->usage.prompt;
     if (ev->kind == QN_EV_DONE && m->told < m->n)
-        return qn_fail(e, QN_ECHILD, "the model's process left out input %zu", m->told);
+        return qn_fail(e, QN_ECHILD, "the model's process returned no result for input %zu",
+                       m->told);
     if (ev->kind != QN_EV_VECTORS && ev->kind != QN_EV_SCORES)
         return QN_OK;
     if (job != 0 || (ev->kind == QN_EV_VECTORS) != embed || (size_t)ev->count > m->n - m->told ||
         (size_t)ev->index != m->told)
         return qn_fail(e, QN_ECHILD,
-                       "the model's process sent results of %lld inputs from %lld on, where those "
-                       "of %zu to %zu are due",
+                       "the model's process sent results of %lld inputs from %lld on instead of "
+                       "those from %zu to %zu",
                        (long long)ev->count, (long long)ev->index, m->told, m->n);
     size_t dims = (size_t)(ev->bytes / ev->count / 4);
     if (m->dims && dims != m->dims)
         return qn_fail(e, QN_ECHILD,
-                       "the model's process sent a vector of %zu numbers behind one of %zu", dims,
+                       "the model's process sent a vector of %zu numbers after one of %zu", dims,
                        m->dims);
     m->dims = dims;
     for (size_t i = 0; !embed && i < (size_t)ev->count; i++)

@@ -173,11 +173,11 @@ qn_err qn_talk_picture(struct qn_talk *t, const struct qn_jref *at, const char *
 {
     size_t n = strlen(base64), len = 0, sum = 0;
     if (type && !qn_media_type_valid(type))
-        return qn_json_fail(at, e, "'%.40s' is no media type", type);
+        return qn_json_fail(at, e, "'%.40s' is not a media type", type);
     for (size_t i = 0; i < t->job->attachments.n; i++)
         sum += (size_t)t->job->attachments.v[i].bytes;
     if (n / 4 * 3 > QN_TALK_PICTURE_BYTES_MAX - sum)
-        return qn_json_fail(at, e, "too long: the pictures of a request have at most %d bytes",
+        return qn_json_fail(at, e, "too long: the images of a request have at most %d bytes",
                             QN_TALK_PICTURE_BYTES_MAX);
     char *data = qn_arena_try(t->arena, n / 4 * 3 + 3);
     if (!data)
@@ -186,7 +186,7 @@ qn_err qn_talk_picture(struct qn_talk *t, const struct qn_jref *at, const char *
         return qn_json_fail(at, e, "this is not base64");
     struct qn_attachment *a = attachment_new(t);
     if (!a)
-        return qn_json_fail(at, e, "at most %d pictures are allowed", QN_JOB_ATTACHMENTS_MAX);
+        return qn_json_fail(at, e, "at most %d images are allowed", QN_JOB_ATTACHMENTS_MAX);
     *a = (struct qn_attachment){
         .role = QN_ATTACHMENT_IMAGE,
         .type = type ? qn_arena_strdup(t->arena, type) : type_of(data, len),
@@ -213,7 +213,7 @@ qn_err qn_talk_data_url(struct qn_talk *t, const struct qn_jref *at, const char 
     /* further parameters of the media type follow after a semicolon */
     size_t len = strcspn(type, ";,");
     if (len > QN_JOB_MEDIA_TYPE_MAX)
-        return qn_json_fail(at, e, "'%.40s' is no media type", type);
+        return qn_json_fail(at, e, "'%.40s' is not a media type", type);
     char *copy = len ? qn_arena_strndup(t->arena, type, len) : NULL;
     return qn_talk_picture(t, at, copy, comma + 1, e);
 }

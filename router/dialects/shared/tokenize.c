@@ -50,7 +50,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
         return QN_OK;
     if (!ev->tokens)
         return qn_fail_param(e, QN_EUNSUPPORTED, "model",
-                             "the engine of this model counts tokens and does not tell them");
+                             "the engine of this model counts tokens but does not return them");
     size_t n = strlen(ev->tokens) + 1;
     char *copy = qn_arena_try(r->arena, n);
     if (!copy)
