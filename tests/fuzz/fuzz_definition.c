@@ -3,6 +3,7 @@
  * accepted keeps what the header promises of it. */
 #include "access/keys.h"
 #include "base/str.h"
+#include "contract/message_codec.h"
 #include "contract/remote.h"
 #include "contract/server_args.h"
 #include "library/preset.h"
@@ -103,22 +104,28 @@ static void try_options(const char *text, const struct qn_jref *root)
     }
 }
 
+/* A preset's messages and the request's own form a job that the child takes. */
 static void try_preset(const char *text, struct qn_arena *a)
 {
+    struct qn_message_part says[] = {
+        {.kind = QN_PART_TEXT, .attachment = QN_UNSET, .text = "s"},
+        {.kind = QN_PART_TEXT, .attachment = QN_UNSET, .text = "q"},
+    };
+    struct qn_message messages[] = {
+        {.role = QN_ROLE_SYSTEM, .parts = {&says[0], 1}},
+        {.role = QN_ROLE_USER, .parts = {&says[1], 1}},
+    };
     struct qn_job job;
-    struct qn_json *doc;
     struct qn_error e = {0};
     qn_job_init(&job);
     job.task = QN_TASK_CHAT;
-    job.chat.messages = "[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":"
-                        "\"q\"}]";
+    job.id = "r1";
+    job.chat.messages = (struct qn_messages){messages, 2};
     struct qn_request rq = {.arena = a, .jobs = &job, .n_jobs = 1, .context = QN_UNSET};
-    if (qn_preset_apply(text, &rq, &e)) {
+    if (qn_preset_apply(text, &rq, &e))
         check(*e.message);
-        return;
-    }
-    check(qn_json_parse(job.chat.messages, strlen(job.chat.messages), &doc, &e) == QN_OK);
-    qn_json_free(doc);
+    else
+        check(job.chat.messages.n >= 2 && qn_messages_check(&job, &e) == QN_OK);
 }
 
 static void try_keys(char *text)
