@@ -37,7 +37,7 @@ def test_waits_for_running_answers(house, tmp_path):
     stream = events(response)
     next(stream)
     t = Terminal(Cli(tmp_path, server.port), "stop")
-    t.wait_for("Finishing 1 answer (")
+    t.wait_for("Finishing 1 request (")
     go.touch()
     assert list(stream)[-1] == "[DONE]"
     connection.close()

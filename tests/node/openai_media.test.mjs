@@ -164,7 +164,7 @@ test("errors are typed", async () => {
     [async () => client.audio.speech.create({ model: "user.tts", input: "x".repeat(4097), voice: "alloy" }), /4097 characters/],
     [async () => client.images.generate({ model: "user.image", prompt: "x", n: 11 }), /must be between 1 and 10/],
     [async () => client.images.edit({ model: "user.image", prompt: "x", image: await picture(), n: 0 }), /must be between 1 and 10/],
-    [async () => client.images.createVariation({ model: "user.image", image: await picture("a.gif", Buffer.from("GIF89a")) }), /no PNG/],
+    [async () => client.images.createVariation({ model: "user.image", image: await picture("a.gif", Buffer.from("GIF89a")) }), /not a PNG/],
   ]) {
     await assert.rejects(ask(), (e) => {
       assert.ok(e instanceof OpenAI.BadRequestError, String(e));

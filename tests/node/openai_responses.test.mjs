@@ -294,7 +294,7 @@ test("what is not available here is refused by name", async () => {
     [{ prompt: { id: "p" } }, "prompt", /instructions/],
     [{ previous_response_id: "resp_0" }, "previous_response_id", /not found/],
     [{ truncation: "some" }, "truncation", /auto/],
-    [{ n: 2 }, "n", /one answer/],
+    [{ n: 2 }, "n", /one choice/],
     [{ text: { format: { type: "xml" } } }, "text.format.type", /json_schema/],
     [{ text: { verbosity: "loud" } }, "text.verbosity", /medium/],
     [{ reasoning: { effort: "lots" } }, "reasoning.effort", /minimal/],

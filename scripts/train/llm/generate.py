@@ -20,10 +20,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HELDOUT = os.path.join(HERE, "eval", "heldout.jsonl")
 # The finished model is asked these over HTTP: no training asks them.
 QUESTIONS = os.path.join(HERE, "..", "..", "..", "tests", "http", "starter_questions.jsonl")
-SHARES = dict(quince=58, talk=7, arithmetic=11, facts=9, tasks=8, unknown=7)
-# Small facts about deleting: what stays, what is asked first. [delete] itself has many questions anyway; asked too
-# often it becomes the answer to whatever was not understood.
-TWICE = {"delete_import", "delete_starter", "delete_yes", "cleanup", "unload_keep", "uninstall"}
+SHARES = dict(quince=52, talk=9, arithmetic=13, facts=10, tasks=9, unknown=7)
+# A wrong answer about deleting can cost files, so these are asked about more often than their patterns are many. Not by
+# much: what is asked far too often becomes the answer to whatever was not understood.
+OFTEN = {"delete": 2, "delete_starter": 1.5, "delete_yes": 1.2, "cleanup": 1.5, "unload_keep": 1.5, "uninstall": 1.5}
 
 # Words that may stand for each other wherever they turn up, and those that may do so only
 # in a question about quince.
@@ -170,7 +170,7 @@ class Generator:
         for i, it in enumerate(facts.ONEOFF):
             self.claim(f"fact {it['answer']}", it["q"])
         w = [min(sum(len(it[k]) for k in ("do", "np", "q", "yn")) + len(more.MORE.get(it["name"], [])) // 2, 60) ** 0.5
-             * (1.5 if it["name"] in TWICE else 1) * (1.4 if it["name"] in focus else 1) for it in quince.INTENTS]
+             * OFTEN.get(it["name"], 1) * (1.4 if it["name"] in focus else 1) for it in quince.INTENTS]
         self.quince_weights = list(itertools.accumulate(w))
         self.talk_weights = list(itertools.accumulate(len(it["q"]) ** 0.6 for it in talk.INTENTS))
         r = [len(x["rows"]) ** 0.5 for x in facts.RELATIONS]

@@ -176,7 +176,8 @@ def main():
         view = (net.cfg, model.named_weights(net.cfg, net.bf), tok)
         say("  " + evaluate.line("held-out, every 3rd", evaluate.score(view, "held-out", every=3)))
 
-    say(f"{net.n} parameters, step {net.steps}, {a}")
+    say(f"{net.n} parameters, step {net.steps}; minutes {a.minutes} decay {a.decay} rate {a.rate} batch {a.batch} "
+        f"helpers {a.helpers} cut {a.cut} seed {a.seed}")
     stop, kept = [], []
     signal.signal(signal.SIGTERM, lambda *_: stop.append(1))  # finish the step, save, leave
     start = saved = shown = time.time()

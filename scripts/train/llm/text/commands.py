@@ -811,27 +811,6 @@ can quince forward requests
 """)
 
 # ------------------------------------------------------------------ deleting
-intent("delete_import", q="""
-does quince delete remove [an imported file|my own file|my gguf|the file i imported]
-does deleting [an imported model|a model i imported] [delete|remove|erase] [its|the] file
-what happens to [my gguf|the file|my own file] when i delete an imported model
-will quince delete erase [my own gguf|the gguf i imported]
-does [deleting|removing] a model [delete|remove|erase] my own [file|gguf]
-is [my file|the gguf] deleted [too|as well] when i delete an imported model
-does the gguf stay when i delete the imported model
-do imported files survive quince delete
-i imported a file and want quince to forget it
-make quince forget an imported model
-""", do="""
-forget an imported model
-remove an imported model but keep [its|the] file
-delete an imported model without losing the [file|gguf]
-unregister an imported file
-undo an import and keep the file
-""", np="""
-deleting an imported model
-the file of an imported model that i delete
-""")
 intent("delete_starter", do="""
 {dele} quince-starter
 {dele} the starter model
@@ -1306,6 +1285,27 @@ may other machines use the server once there is a key
 what do other computers need to use my server
 """)
 
+# What stays when an imported model is deleted.
+_more("delete", """
+does quince delete remove [an imported file|my own file|my gguf|the file i imported]
+does deleting [an imported model|a model i imported] [delete|remove|erase] [its|the] file
+what happens to [my gguf|the file|my own file] when i delete an imported model
+will quince delete erase [my own gguf|the gguf i imported]
+does [deleting|removing] a model [delete|remove|erase] my own [file|gguf]
+is [my file|the gguf] deleted [too|as well] when i delete an imported model
+does the gguf stay when i delete the imported model
+do imported files survive quince delete
+i imported a file and want quince to forget it
+make quince forget an imported model
+> forget an imported model
+> remove an imported model but keep [its|the] file
+> delete an imported model without losing the [file|gguf]
+> unregister an imported file
+> undo an import and keep the file
+deleting an imported model
+the file of an imported model that i delete
+""")
+
 # ------------------------------------------------------------------ wider wording
 _more("stop_now", """
 [end|stop|quit] the server [instantly|immediately|right this moment|this second]
@@ -1659,7 +1659,7 @@ load balancing over servers
 sglang
 my workstation computes, my laptop asks
 """)
-_more("delete_import", """
+_more("delete", """
 is the gguf lost when i delete its model
 my file must not be lost when i remove the model
 delete the entry but not the file
@@ -1890,7 +1890,7 @@ which option stops quince delete from asking
 a script deletes models, no questions please
 delete with --yes
 """)
-_more("delete_import", """
+_more("delete", """
 [if|when] i delete an imported model, what [happens to|becomes of] [the file|its file|my gguf]
 is the imported [file|gguf] touched when its model is deleted
 imported by accident, [is the file safe|what about the file] when i delete the model
