@@ -336,7 +336,7 @@ def test_reasoning_ends_with_its_budget(server, tmp_path):
     model = server.register("user.thinker", path)
 
     def ask(**fields):
-        reply = server.chat(model, "hello", max_tokens=60, ignore_eos=True, temperature=0, **fields)
+        reply = server.chat(model, "hello", max_tokens=100, ignore_eos=True, temperature=0, **fields)
         assert reply.status == 200, reply.body
         return reply.json["choices"][0]["message"], reply.json["usage"]["completion_tokens_details"]["reasoning_tokens"]
 
