@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,7 +103,7 @@ static bool start_one(struct dl *dl, int64_t now)
     for (size_t i = dl->first; i < dl->n && !dl->err; i++) {
         struct dl_file *f = &dl->files[i];
         if (f->state == DL_WAITING) {
-            if (dl->open_count >= DL_OPEN_MAX)
+            if (dl->open_count >= dl->open_max)
                 return false;
             dl_file_open(dl, f);
             dl->opened = i + 1;
@@ -290,10 +291,25 @@ static size_t connections(const struct qn_web *web)
     return n > QN_FETCH_CONNECTIONS_MAX ? QN_FETCH_CONNECTIONS_MAX : n;
 }
 
+/* The number of files that may be open at a time. Each has two descriptors, one for itself and one
+ * for its ranges, and other downloads and connections of the process need descriptors too. */
+static int open_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / DL_OPEN_SHARE >= DL_OPEN_MAX)
+        return DL_OPEN_MAX;
+    return limit.rlim_cur < DL_OPEN_SHARE ? 1 : (int)(limit.rlim_cur / DL_OPEN_SHARE);
+}
+
 qn_err qn_fetch_run(const struct qn_web *web, struct qn_fetch_file *files, size_t n,
                     struct qn_fetch_watch *watch, struct qn_error *e)
 {
-    struct dl dl = {.web = web, .watch = watch, .n = n, .error = e, .limit = connections(web)};
+    struct dl dl = {.web = web,
+                    .watch = watch,
+                    .n = n,
+                    .error = e,
+                    .limit = connections(web),
+                    .open_max = open_files()};
     if (watch) {
         watch->end = QN_FETCH_DONE;
         watch->failed_file = n;

@@ -18,6 +18,7 @@
 enum {
     DL_BUFFER = 256 * 1024, /* bytes, of one connection: lost by a kill */
     DL_OPEN_MAX = 64,     /* files open at a time, including those that wait for their checksums */
+    DL_OPEN_SHARE = 8,    /* fewer if these are more than this fraction of the open-file limit */
     DL_SPAN_MAX = 4,      /* chunks in one request */
     DL_ANEW_MAX = 5,      /* restarts from the beginning because the file changed at the server */
     DL_GAIN = 256 * 1024, /* bytes of progress after which the count of failures begins again */
@@ -96,7 +97,7 @@ struct dl {
     struct dl_file *files; /* [n] */
     size_t n, first;       /* files before index `first` are complete */
     size_t opened;         /* files from this index on are waiting */
-    int open_count;
+    int open_count, open_max;
     struct dl_piece *pieces; /* [limit] */
     size_t pieces_n, running, limit;
     CURLM *multi;
