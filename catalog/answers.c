@@ -146,7 +146,7 @@ static const char *copy_column(struct task *t, sqlite3_stmt *s, int column)
 /* The id ?1 if it belongs to the owner ?2 or to ?3. */
 #define IDS_OF "SELECT id FROM answer_use WHERE id = ?1 AND (owner = ?2 OR owner = ?3)"
 
-/* A second owner whose responses are accessed too, else the same one again. */
+/* The second owner (?3) whose responses are accessed; if there is none, the same owner again. */
 static const char *also_of(const struct qn_answers_of *of)
 {
     return of->unowned ? "" : of->owner;

@@ -1,8 +1,8 @@
 /* Stored responses: the Responses API refers to an earlier response by its id to continue a
  * conversation. Each belongs to an owner and is found only by this owner. There are at most
- * QN_ANSWERS_MAX of them with QN_ANSWERS_BYTES_MAX bytes in all; beyond that, the owner with the
- * most loses the least recently used ones. So one owner's flood cannot push out another owner's
- * fair share. */
+ * QN_ANSWERS_MAX of them with QN_ANSWERS_BYTES_MAX bytes in all. When a limit is exceeded, the
+ * least recently used responses of the owner with the most are removed, so that one owner cannot
+ * displace another owner's fair share. */
 #ifndef QN_CATALOG_ANSWERS_H
 #define QN_CATALOG_ANSWERS_H
 

@@ -108,7 +108,8 @@ void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_cat
 void qn_catalog_remove(struct qn_catalog *c, const char *name, qn_catalog_done done, void *ctx);
 void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *options_json,
                             qn_catalog_done done, void *ctx);
-/* Stores the result of reading the files; facts MAY be NULL: unchanged. */
+/* Stores the result of reading the model's files. If facts is NULL, the stored facts stay as they
+ * are. */
 void qn_catalog_set_digest(struct qn_catalog *c, const char *name, const char *digest,
                            const char *digest_of, const char *facts, qn_catalog_done done,
                            void *ctx);

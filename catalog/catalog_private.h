@@ -1,4 +1,4 @@
-/* For other files of this room that use the catalog's thread. */
+/* For the files of catalog/ that use the catalog's thread besides catalog.c. */
 #ifndef QN_CATALOG_CATALOG_PRIVATE_H
 #define QN_CATALOG_CATALOG_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* The catalog's SQLite handle: opening, migration, typed queries. Private to this room; used by one
+/* The catalog's SQLite handle: opening, migration, typed queries. Used only within catalog/, by one
  * thread at a time. Every function that changes the database does so in one transaction. */
 #ifndef QN_CATALOG_DATABASE_H
 #define QN_CATALOG_DATABASE_H

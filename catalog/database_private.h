@@ -15,7 +15,8 @@ struct qn_database {
 qn_err qn_database_fail(struct qn_database *d, const char *doing, struct qn_error *e);
 qn_err qn_database_exec(struct qn_database *d, const char *sql, struct qn_error *e);
 
-/* Migrates the schema to this program's version. QN_EUNSUPPORTED when the file's is newer. */
+/* Migrates the schema to this program's version. QN_EUNSUPPORTED when the database file has a newer
+ * version. */
 qn_err qn_database_migrate(struct qn_database *d, const char *schema, struct qn_error *e);
 
 #endif

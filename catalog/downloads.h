@@ -39,7 +39,7 @@ struct qn_download_row {
     const char *wish;             /* JSON object: the request */
     const char *state;            /* "downloading", "paused", "completed", "cancelled", "error" */
     const char *error;            /* message of the failure, or "" */
-    const char *error_name;       /* name of its code (qn_err_name), or "" */
+    const char *error_name;       /* name of the failure's code (qn_err_name), or "" */
     int64_t priority;             /* higher ones go first */
     int64_t created_s, changed_s; /* Unix time */
     const struct qn_download_file *files; /* n_files; none before the files are known */

@@ -25,7 +25,8 @@ struct qn_last_uses *qn_last_uses_new(void)
     return u;
 }
 
-/* The pointer to the entry, or the list's last pointer. The mutex must be held. */
+/* Returns the address of the pointer to the entry with this name; if there is none, of the NULL at
+ * the end of the list. The mutex must be held. */
 static struct use **link_to(struct qn_last_uses *u, const char *name)
 {
     struct use **at = &u->first;

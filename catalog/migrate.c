@@ -1,6 +1,6 @@
-/* Schema versions: schema.sql is split at its "-- version N" lines, and each version newer than the
- * file's runs in a transaction that also sets user_version. A failed migration leaves the file as
- * it was. */
+/* Migration of the database. schema.sql is split at its "-- version N" lines. Each part with a
+ * version above the database's user_version is executed in one transaction that also sets
+ * user_version. After a failed migration the database is unchanged. */
 #include "base/buf.h"
 #include "base/str.h"
 #include "catalog/database_private.h"

@@ -1,5 +1,5 @@
 /* The contents of a snapshot, for the code that builds it; readers include catalog.h only. Private
- * to this room. */
+ * to catalog/. */
 #ifndef QN_CATALOG_SNAPSHOT_H
 #define QN_CATALOG_SNAPSHOT_H
 

@@ -34,7 +34,7 @@ static qn_err pin(struct qn_cli *cli, const char *model, bool pinned, struct qn_
     return err;
 }
 
-/* All of them, also behind one that fails. */
+/* Handles all models, even after one of them has failed. */
 static int pin_all(struct qn_cli *cli, const struct qn_cli_args *a, bool pinned)
 {
     int status = QN_EXIT_OK;

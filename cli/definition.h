@@ -21,7 +21,8 @@ struct qn_definition_walk {
 bool qn_definition_next(struct qn_definition_walk *walk, struct qn_jref *definition);
 
 /* Appends the body of POST models/register. The name is `name`, else the definition's own, else its
- * key, prefixed with "user.". QN_EINVAL says what is missing. */
+ * key, prefixed with "user.". QN_EINVAL: the definition is incomplete or too long, as the message
+ * says. */
 qn_err qn_definition_register(const struct qn_jref *definition, const char *name,
                               struct qn_buf *out, struct qn_error *e);
 

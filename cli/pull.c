@@ -449,7 +449,7 @@ static void print_done(const struct pull *p, bool was_here)
     }
     fputc('\n', p->out);
     if (p->out == stderr)
-        return; /* the model is about to be used */
+        return; /* a command that uses the model continues by itself */
     fputs("Use it: quince run ", stdout);
     qn_print_line(p->wish->alias ? p->wish->alias : p->name);
 }

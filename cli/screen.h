@@ -12,10 +12,11 @@ enum { QN_SCREEN_WIDTH = 80 };
 /* Whether f is a terminal on which a line can be redrawn. */
 bool qn_screen_live(FILE *f);
 
-/* Its columns; QN_SCREEN_WIDTH if f is not a terminal or its size is unknown. */
+/* The terminal's width in columns; QN_SCREEN_WIDTH if f is not a terminal or the width is
+ * unknown. */
 size_t qn_screen_width(FILE *f);
 
-/* Its lines; 24 if unknown. */
+/* The terminal's height in lines; 24 if it is unknown. */
 size_t qn_screen_height(FILE *f);
 
 /* Whether escape sequences for colour and brightness may be written. Not with NO_COLOR

@@ -37,8 +37,10 @@ struct qn_variants_view {
     size_t preferred;
 };
 
-/* If the server reports that a variant does not fit, it does not; if it reports that it fits, it is
- * at most tight. */
+/* Reads the server's list of variants and judges whether each fits into memory_bytes. If the server
+ * reports that a variant does not fit, the result is QN_FIT_NOT; if the server reports that it
+ * fits, the result is QN_FIT_TIGHT where the own estimate is tight or too large, else
+ * QN_FIT_GOOD. */
 void qn_variants_read(struct qn_variants_view *out, const struct qn_jref *reply,
                       double memory_bytes);
 void qn_variants_deinit(struct qn_variants_view *view);

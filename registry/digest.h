@@ -16,8 +16,8 @@ struct qn_stamp {
     int64_t modified_s;      /* modification time of the newest file, Unix time */
 };
 
-/* path: the model's file, for a split model its first one. QN_ENOTFOUND, QN_EIO. Blocking, any
- * thread. */
+/* Computes the stamp of a model's files. path: the model's file, or the first one of a split model.
+ * QN_ENOTFOUND: a file is missing. QN_EIO. Blocking, any thread. */
 qn_err qn_registry_stamp(const char *path, struct qn_stamp *out, struct qn_error *e);
 
 /* Reads every byte that the files have at the time of the call, which takes seconds for large

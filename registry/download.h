@@ -47,8 +47,9 @@ struct qn_fetch_file {
                         is fetched again from the beginning */
     char sum[QN_FETCH_SUM_MAX +
              1]; /* SHA-256 of a complete file; its git checksum if only that was expected */
-    char etag[QN_WEB_ETAG_MAX]; /* the server's latest, with its quotes, or ""; Last-Modified in its
-                                   place if the server sends no ETag and no checksum was expected */
+    char etag[QN_WEB_ETAG_MAX]; /* the ETag that the server sent last, with its quotes, or "";
+                                   Last-Modified in its place if the server sends no ETag and no
+                                   checksum was expected */
 };
 
 /* Why a call failed, for the caller's decision what to do next. */
@@ -59,8 +60,8 @@ enum qn_fetch_end {
     QN_FETCH_REFUSED, /* refused by the server (http_status) or by the rules of web.h, or offline */
     QN_FETCH_DAMAGED, /* other bytes than promised: wrong size or checksum, or the server's file
                          keeps changing */
-    QN_FETCH_DISK_FULL, /* need_bytes and free_bytes say how much is missing; resumes when there is
-                           space */
+    QN_FETCH_DISK_FULL, /* need_bytes and free_bytes say how much is missing; the next call
+                           resumes */
     QN_FETCH_LOCAL      /* a file cannot be written or locked, or the arguments were wrong */
 };
 
@@ -83,8 +84,8 @@ struct qn_fetch_watch {
 };
 
 /* Fetches all files, or ends with the first error that retries cannot overcome. Files completed by
- * then stay complete, and the others keep the bytes they have. The partials of one call are
- * different files. watch may be NULL. Blocking, any thread. */
+ * then stay complete, and the others keep the bytes they have. No two files of one call may have
+ * the same partial. watch may be NULL. Blocking, any thread. */
 qn_err qn_fetch_run(const struct qn_web *web, struct qn_fetch_file *files, size_t n,
                     struct qn_fetch_watch *watch, struct qn_error *e);
 

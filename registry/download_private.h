@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum {
-    DL_BUFFER = 256 * 1024, /* bytes, of one connection: lost by a kill */
+    DL_BUFFER = 256 * 1024, /* bytes per connection; they are fetched again after a kill */
     DL_OPEN_MAX = 64,     /* files open at a time, including those that wait for their checksums */
     DL_OPEN_SHARE = 8,    /* fewer if these are more than this fraction of the open-file limit */
     DL_SPAN_MAX = 4,      /* chunks in one request */
@@ -31,7 +31,7 @@ enum {
 enum dl_state {
     DL_WAITING, /* not opened yet */
     DL_OPEN,    /* bytes are missing */
-    DL_FULL,    /* all bytes are present; the checksum is not yet */
+    DL_FULL,    /* all bytes are present; the checksum is being computed */
     DL_COMPLETE
 };
 
@@ -135,7 +135,7 @@ void dl_file_untold_end(struct dl *dl, struct dl_file *f, int64_t size);
  */
 void dl_file_check(struct dl *dl, struct dl_file *f);
 void dl_file_close(struct dl *dl, struct dl_file *f);
-/* Ends the call when the missing bytes do not fit on the disk. */
+/* False: the missing bytes do not fit on the disk, and the call has ended. */
 bool dl_disk_fits(struct dl *dl);
 char *dl_ranges_path(const char *partial);
 

@@ -39,7 +39,8 @@ struct qn_found_model {
      */
     const char *names[QN_FOUND_NAMES];
     size_t n_names;
-    const char *program; /* static: "huggingface", "llama.cpp", "lm-studio", "ollama", "folder" */
+    const char *program; /* a string constant: "huggingface", "llama.cpp", "lm-studio", "ollama" or
+                            "folder" */
     const char *checkpoint;        /* "owner/repo:file.gguf", "llama3.2:1b", or the file's path */
     const char *hub;               /* "huggingface", "ollama" or "" */
     const char *revision, *commit; /* or "" */

@@ -19,8 +19,8 @@ struct qn_finding {
     size_t models_until, bytes_until; /* limits of this place, counted over all places */
     size_t n_entries, n_unseen;
     bool full;      /* one more model would exceed a limit */
-    bool scattered; /* a description may name files anywhere in the place: if one cannot be read,
-                       the whole place counts as unseen */
+    bool scattered; /* a description may refer to files anywhere in the place: if one cannot be
+                       read, the whole place counts as unseen */
 };
 
 /* A folder with models, and the function that knows its layout. */
@@ -78,8 +78,8 @@ bool qn_finding_bare(const struct qn_finding *f, const char *path);
 /* False: this folder of the place was visited before, by this or another path. */
 bool qn_finding_enter(struct qn_finding *f, const char *path);
 
-/* Finds every GGUF file below a folder. owners: the two folders above a file name its publisher and
- * repository. */
+/* Finds every GGUF file below a folder. owners: the two folders above a file are named after its
+ * publisher and its repository. */
 void qn_finding_folder(struct qn_finding *f, const char *path, const char *program, bool owners);
 
 /* Finds the repositories of a cache in Hugging Face's layout. */

@@ -21,8 +21,9 @@ struct qn_listing {
 void qn_listing_begin(struct qn_listing *l, enum qn_hub_kind hub, const char *id,
                       const char *revision);
 
-/* Adds a file, zeroed but for its path and an unknown size. *out is NULL (with a line in the debug
- * log) when the path is not safe to append to a folder. QN_ELIMIT beyond QN_REPO_FILES_MAX. */
+/* Adds a file with this path and an unknown size; all other members are zero. *out is NULL (with a
+ * line in the debug log) when the path is not safe to append to a folder. QN_ELIMIT: more than
+ * QN_REPO_FILES_MAX files. */
 qn_err qn_listing_add(struct qn_listing *l, const char *path, struct qn_repo_file **out,
                       struct qn_error *e);
 

@@ -46,8 +46,8 @@ size_t qn_ranges_at(const struct qn_ranges *r, int64_t byte);  /* the chunk with
 int64_t qn_ranges_front(struct qn_ranges *r); /* all bytes before this one are present */
 int64_t qn_ranges_total(const struct qn_ranges *r);
 
-/* Records that n more bytes from `begin` on have been written. They must begin where their chunk is
- * filled up to, and may continue into following chunks that are empty. QN_EIO. */
+/* Records that n more bytes from `begin` on have been written. They must follow the bytes that are
+ * present in their chunk, and may continue into following chunks that are empty. QN_EIO. */
 qn_err qn_ranges_add(struct qn_ranges *r, int64_t begin, int64_t n, struct qn_error *e);
 
 /* Records that all bytes before front are synced to the disk. QN_EIO. */

@@ -23,8 +23,8 @@ struct qn_reply_head {
     char location[QN_WEB_URL_MAX + 1]; /* of a redirect, as sent; "" if it is missing or too long */
 };
 
-/* Parses one header line with or without its line end. A status line clears the struct, so that 1xx
- * replies and earlier hops leave nothing. wall_ms: current time, for dates. */
+/* Parses one header line with or without its line end. A status line clears the struct first, so
+ * that it has no values of 1xx replies and earlier hops. wall_ms: current time, for dates. */
 void qn_reply_head_line(struct qn_reply_head *h, const char *line, size_t n, int64_t wall_ms);
 
 /* True for a strong ETag, one that stands for identical bytes (RFC 9110, 8.8.1). */

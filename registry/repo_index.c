@@ -39,7 +39,7 @@ static int by_bytes(const char *a, size_t a_len, const char *b, size_t b_len)
     return d ? d : by_number((long long)a_len, (long long)b_len);
 }
 
-/* By series (stem, then count), then by number. */
+/* Compares by series (stem, then count), then by number. */
 static int compare_parts(const struct part *a, const struct part *b)
 {
     int d = by_bytes(a->file->path, a->shard.stem_len, b->file->path, b->shard.stem_len);

@@ -23,9 +23,9 @@
 
 struct qn_choice_file {
     const struct qn_repo_file *file; /* lent by the repository */
-    const char *role; /* static: "main" (exactly one, the file to load), "shard", "mmproj",
-                         "draft", "extra", "template", "params", "license", "system", "messages",
-                         "adapter" */
+    const char *role; /* a string constant: "main" (exactly one, the file to load), "shard",
+                         "mmproj", "draft", "extra", "template", "params", "license", "system",
+                         "messages" or "adapter" */
 };
 
 struct qn_choice {
@@ -64,10 +64,11 @@ struct qn_variants {
     size_t n;
     const struct qn_repo_file **mmproj, **drafts; /* sorted by name */
     size_t n_mmproj, n_drafts;
-    const char *kind;   /* static: "gguf", "whisper", "diffusion", "onnx-ryzenai", "unknown" */
-    const char *recipe; /* static: "llamacpp", "whispercpp", "sd-cpp", "ryzenai-llm" */
+    const char *kind;   /* a string constant: "gguf", "whisper", "diffusion", "onnx-ryzenai" or
+                           "unknown" */
+    const char *recipe; /* a string constant: "llamacpp", "whispercpp", "sd-cpp" or "ryzenai-llm" */
     char suggested_name[QN_REF_REPO_MAX + 1];
-    const char *labels[4]; /* static: "vision", "embeddings", "reranking", "image", ... */
+    const char *labels[4]; /* string constants: "vision", "embeddings", "reranking", "image", ... */
     size_t n_labels;
 };
 void qn_variants(const struct qn_repo *repo, struct qn_variants **out);

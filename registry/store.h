@@ -131,7 +131,7 @@ enum qn_store_waste {
     QN_WASTE_PARTIAL, /* a partial file of quince that no download job needs */
     QN_WASTE_BLOB,    /* fetched by quince, and no link leads to it */
     QN_WASTE_FOLDER,  /* an empty folder */
-    QN_WASTE_UNPACKED /* an unpacked archive of which no model uses a file */
+    QN_WASTE_UNPACKED /* an unpacked archive none of whose files belongs to a model */
 };
 struct qn_store_cleaner {
     void *ctx;

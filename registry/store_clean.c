@@ -489,8 +489,9 @@ static void clean_repo(const struct cleaning *k, int root)
     close(repo);
 }
 
-/* Removes unpacked archives of which no model uses a file: the server was killed before it
- * registered the model, or removed only some of its files. */
+/* Removes unpacked archives none of whose files belongs to a model. They remain when the server is
+ * killed before it has registered the model, or after only some of a model's files have been
+ * deleted. */
 static void clean_unpacked(const struct qn_store *s, const struct qn_store_cleaner *c)
 {
     struct cleaning k = {.c = c, .now_s = (int64_t)time(NULL), .root = s->unpacked};

@@ -181,8 +181,9 @@ static size_t folder_len(const char *path)
     return path[n] ? n : 0;
 }
 
-/* The end of the run of files from `from` that are in the same top-level folder. *one is set when
- * no two GGUF files among them have names of different models. */
+/* Returns the index after the last of the files, starting at `from`, that are in the same top-level
+ * folder. *one: there is such a folder, and all quantisations in its GGUF files' names are the
+ * same, so that the files are one variant. */
 static size_t folder_end(const struct qn_repo *repo, size_t from, bool *one)
 {
     size_t len = folder_len(repo->files[from].path), i = from;

@@ -17,7 +17,8 @@
 enum {
     READ_BYTES = 256 * 1024,      /* per read: fits the processor's cache */
     TURN_BYTES = 4 * 1024 * 1024, /* of one file before the next file gets its turn */
-    WORTH_BYTES = 1024 * 1024     /* the thread is woken for no less, except at the end of a file */
+    WORTH_BYTES = 1024 * 1024     /* bytes: the thread is not woken for fewer, except at the end of
+                                     a file */
 };
 
 struct qn_verify_sum {

@@ -1,18 +1,18 @@
 /* HTTP requests to other machines, and the rules that every hub and every download follows.
  *
- * - When offline, nothing here touches the network.
- * - Only https, and only public addresses: a hub's reply must not direct quince to a service inside
- *   the user's network. Exceptions are the endpoints that the user has configured, each as it is
- *   written (an http endpoint may redirect to http addresses of the public internet), and every
- *   address if allow_private is set. Each redirect is checked like a first address, and each
- *   address again when its name has been resolved.
- * - A token is sent only to the host (and port) that it was given for, and never over http to the
- *   internet.
- * - A proxy is taken from the environment (https_proxy, http_proxy, all_proxy, no_proxy). The proxy
- *   resolves names, so names of private networks ("intranet", "nas.local") are refused when one is
- *   used.
- * - Temporary failures (no connection, 408, 429, 5xx) are retried with growing pauses, or after the
- *   time in Retry-After.
+ *   - When offline, nothing here touches the network.
+ *   - Only https, and only public addresses: a hub's reply must not direct quince to a service
+ *     inside the user's network. Two exceptions: the endpoints that the user has configured,
+ * exactly as they are written (an http endpoint may also redirect to http addresses of the public
+ *     internet), and every address if allow_private is set. Each redirect is checked like a first
+ *     address, and each address again when its name has been resolved.
+ *   - A token is sent only to the host (and port) that it was given for, and never over http to the
+ *     internet.
+ *   - A proxy is taken from the environment (https_proxy, http_proxy, all_proxy, no_proxy). The
+ *     proxy resolves names, so names of private networks ("intranet", "nas.local") are refused when
+ *     one is used.
+ *   - Temporary failures (no connection, 408, 429, 5xx) are retried with growing pauses, or after
+ *     the time in Retry-After.
  *
  * Blocking, on any thread; libcurl is not visible to callers. */
 #ifndef QN_REGISTRY_WEB_H
@@ -35,7 +35,8 @@ enum {
     QN_WEB_PAUSE_MS = 2000,       /* before the second try; doubles with each one */
     QN_WEB_PAUSE_MAX_MS = 120000, /* upper limit of the pause */
     QN_WEB_RETRY_AFTER_MAX_S = 600,
-    QN_WEB_STALL_S = 60, /* seconds below QN_WEB_STALL_RATE: ended and tried again */
+    QN_WEB_STALL_S = 60, /* a transfer that is slower than QN_WEB_STALL_RATE for this many seconds
+                            is ended and tried again */
     QN_WEB_STALL_RATE = 1000,
     QN_WEB_CONNECT_MS = 30000,
     QN_WEB_REPLY_MAX = 64 * 1024 * 1024, /* of a document that is read into memory */
@@ -51,7 +52,8 @@ struct qn_web {
     const char *endpoints[QN_WEB_ENDPOINTS_MAX]; /* configured hubs: "https://huggingface.co"; NULLs
                                                     are skipped */
     const char *ca_file;                         /* NULL: the system's certificates */
-    struct qn_rate *rate;    /* shared by all downloads; NULL: no limit. Only downloads count */
+    struct qn_rate *rate;    /* the limit that all downloads share; NULL: no limit. Other requests
+                                do not count */
     const atomic_bool *stop; /* NULL: never set; the call ends within 200 ms with QN_ECANCELLED */
     unsigned connections;    /* of one download at a time; 0: QN_FETCH_CONNECTIONS */
     int retries;             /* 0: QN_WEB_RETRIES; < 0: none */

@@ -32,7 +32,7 @@ struct work {
     struct qn_jw w;       /* writes the output */
 };
 
-/* The file's object; absent if there is no file. */
+/* The settings file's object; a missing value if there is no file. */
 static struct qn_jref root_of(const struct work *c)
 {
     return c->file ? qn_json_root(c->file) : (struct qn_jref){0};

@@ -44,8 +44,9 @@ struct run {
     unsigned tried; /* bit i: server i has failed for this job */
     int tries;
     int64_t due_ms;         /* earliest time of the next attempt */
-    struct qn_error *grief; /* the connection to the own server broke; this error is reported if the
-                               server is still alive. NULL: the connection did not break */
+    struct qn_error *grief; /* the connection to the server that this process started broke; this
+                               error is reported if that server is still alive. NULL: the connection
+                               did not break */
     bool paused;
 };
 
@@ -58,7 +59,7 @@ struct bridge {
     uint64_t owner;      /* owner_salt of the latest job; 0: no job so far, or the server's own
                             owner */
     bool several_owners; /* jobs of several owners have been received */
-    char *base;          /* address of the own server */
+    char *base;          /* address of the server that this process started */
 };
 
 /* Global because the server is started before the model is loaded. */
@@ -322,7 +323,7 @@ static void bridge_unload(void *self)
 
 /* ---- Loading ---- */
 
-/* One request while no other request is in progress. */
+/* A request that is sent while no other request is in progress, and its reply. */
 struct small {
     struct qn_buf body;
     int status; /* 0: no reply */

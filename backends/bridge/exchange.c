@@ -217,8 +217,8 @@ static void finish_with(struct qn_exchange *x, CURLcode code)
     finish(x, &e);
 }
 
-/* Ends one request without data for too long. Only one at a time, because its callback may begin
- * other requests. */
+/* Ends one request that has received no data for too long. Only one at a time, because its callback
+ * may begin other requests. */
 static bool end_silent(struct qn_exchanges *xs)
 {
     int64_t now = qn_now_ms();

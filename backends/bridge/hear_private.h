@@ -9,7 +9,8 @@ void qn_hear_say(struct qn_hearing *h, const struct qn_event *ev);
 int64_t qn_hear_choices(const struct qn_hearing *h); /* number of choices that the job asks for */
 void qn_hear_usage(struct qn_hearing *h, const struct qn_jref *root);
 
-/* Parses one chunk of a streamed chat or completion, or a whole one. Errors are stored in e. */
+/* Parses one chunk of a streamed chat or completion or, if `whole`, a complete reply that was not
+ * streamed. Errors are stored in e. */
 qn_err qn_hear_chunk(struct qn_hearing *h, const struct qn_jref *root, bool whole,
                      struct qn_error *e);
 /* Parses a reply for any other task. */

@@ -31,7 +31,7 @@ enum {
     ARGS_MAX = QN_SERVER_ARGS_MAX + 64,
     ARENA_MAX = 1024 * 1024,
     LAST_WORDS_MS = 100,
-    STOP_MS = 1500, /* wait after SIGTERM; the router waits 2 s */
+    STOP_MS = 1500, /* milliseconds to wait after SIGTERM; the router waits 2 s for this process */
     FIRST_FD = 3,
     PATH_BYTES_MAX = 4096,
     SLOTS = 4,           /* default number of llama-server's slots */

@@ -33,7 +33,7 @@ struct qn_server {
     atomic_bool stopping;
 };
 
-/* Whether the options of a load ask for an own server. */
+/* Whether the options of a load ask for a server that this bridge runs itself. */
 bool qn_server_wanted(const struct qn_jref *options);
 
 /* Starts the server with the load's file and options. Must be called on a thread that lives as long

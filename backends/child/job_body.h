@@ -1,6 +1,6 @@
 /* The body of a POST /run as it arrives: frames, of which the first is the job and the others
- * belong to it. Each later frame is recognised by a member of its line. Pure: bytes in, a job and
- * batches of inputs out. Loop thread only. */
+ * belong to it. A member of its JSON line shows the kind of each later frame. Pure: bytes in, a job
+ * and batches of inputs out. Loop thread only. */
 #ifndef QN_CHILD_JOB_BODY_H
 #define QN_CHILD_JOB_BODY_H
 

@@ -59,7 +59,7 @@ void qn_run_release(struct qn_run *r);
 
 size_t qn_jobs_count(struct qn_jobs *j); /* queued and running */
 int64_t qn_jobs_step_age_ms(
-    /* since the last step ended; 0: no work */
+    /* milliseconds since the last step ended; 0: there is no work */
     struct qn_jobs *j);
 /* Returns the backend's warning about the chat template; NULL: no warning. Call it after `loaded`
  * was called without a failure. */

@@ -1,6 +1,6 @@
-/* What a child gives up before it reads its model: all files except the model's and those that its
- * options name, starting other programs, the network, and memory in favour of the router (when
- * memory runs out, the kernel kills the child first). */
+/* The sandbox of a child, entered before it reads its model. A child can open only the model's
+ * files and the files that its options name, and can neither start programs nor use the network.
+ * When the machine runs out of memory, the kernel kills children before the router. */
 #ifndef QN_CHILD_SANDBOX_H
 #define QN_CHILD_SANDBOX_H
 

@@ -29,10 +29,10 @@ bool qn_sink_full(const struct qn_sink *s);
 
 enum { QN_SINK_HIGH = 256 * 1024 };
 
-/* Returns the oldest batch of inputs of an EMBED or RERANK that has not been dropped, borrowed
- * until it is. Inputs may arrive while the job runs. NULL: no batch has arrived, so leave the job
- * out of this step (qn_backend.wake is called for the next batch), or all embed.count inputs have
- * been dropped. Compute thread only. */
+/* Returns the oldest batch of inputs of an EMBED or RERANK job, lent until qn_sink_drop_inputs
+ * frees it. Inputs may arrive while the job runs. NULL: no batch has arrived, so leave the job out
+ * of this step (qn_backend.wake is called for the next batch), or all embed.count inputs have been
+ * processed and freed. Compute thread only. */
 const struct qn_input_batch *qn_sink_inputs(const struct qn_sink *s);
 /* Frees the oldest batch after its results have been sent, which makes room for more inputs. Not
  * after END or ERROR. */

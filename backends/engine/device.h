@@ -30,7 +30,7 @@ void qn_device_free(struct qn_device *dev); /* NULL allowed; all its memory must
 
 const char *qn_device_name(const struct qn_device *dev); /* "cpu avx512" */
 int qn_device_threads(const struct qn_device *dev);
-/* Only between two operations; threads includes the compute thread. */
+/* Call it only between two operations; `threads` includes the compute thread. */
 void qn_device_set_threads(struct qn_device *dev, int threads);
 
 /* Allocates working memory for the largest step: matrix products of up to `rows` rows of up to
@@ -60,7 +60,8 @@ void qn_write(struct qn_device *dev, struct qn_tensor *t, const void *host);
  * cols] for qn_matmul_experts; t becomes the packed matrix and *out its memory, which the caller
  * frees. The values are unchanged, only their order differs. If the device multiplies this type in
  * the file's format, t is unchanged and *out NULL; the pages of t are then in memory. Uses the
- * device's threads. QN_ENOMEM; QN_EIO: the file cannot be read; QN_EUNSUPPORTED names the type. */
+ * device's threads. QN_ENOMEM; QN_EIO: the file cannot be read; QN_EUNSUPPORTED: the device does
+ * not multiply this type, whose name is in the message. */
 qn_err qn_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,
                          struct qn_error *e);
 /* Replaces t with the form that qn_weight_prepare has packed it to before, perhaps in another

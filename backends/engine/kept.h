@@ -35,10 +35,10 @@ const void *qn_kept_find(struct qn_kept_weights *k, struct qn_laidout_matrix *wh
  * from qn_kept_find. */
 void qn_kept_add(struct qn_kept_weights *k, const struct qn_laidout_matrix *which, const void *data,
                  bool found);
-/* Starts a thread that writes all added matrices, unless the file has them, and verifies those that
- * were found in it. */
+/* Starts a thread that writes all added matrices to the file, unless the file has them already, and
+ * then verifies those that were found in the file. */
 void qn_kept_write(struct qn_kept_weights *k);
-void qn_kept_wait(struct qn_kept_weights *k); /* waits until that is done */
+void qn_kept_wait(struct qn_kept_weights *k); /* waits until the thread has finished */
 
 /* kept_check.c */
 /* Whether matrices from the file are known to be damaged. now: waits for the background check; if

@@ -23,7 +23,7 @@ void qn_kept_conclude(struct qn_kept_weights *k)
     for (uint32_t i = 0; i < k->n; i++)
         bad |= k->state[i] == QN_KEPT_BAD;
     struct stat st;
-    /* Not if another file has replaced it meanwhile. */
+    /* Not removed if it has been replaced by another file meanwhile. */
     if (bad && lstat(k->file, &st) == 0 && st.st_dev == k->dev && st.st_ino == k->ino)
         unlink(k->file);
     atomic_store(&k->outcome, bad ? QN_KEPT_DAMAGED : QN_KEPT_SOUND);

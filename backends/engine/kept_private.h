@@ -16,7 +16,7 @@ enum { QN_KEPT_PIECE = 4 << 20 }; /* bytes of one write or of one checksum step 
 /* The state of a matrix in this process. */
 enum qn_kept_state {
     QN_KEPT_MADE,  /* packed by this process, or repaired */
-    QN_KEPT_FOUND, /* loaded from the file, whose checksum has to match */
+    QN_KEPT_FOUND, /* loaded from the file; its checksum has not been compared yet */
     QN_KEPT_BAD    /* loaded from the file, and damaged */
 };
 
@@ -50,7 +50,8 @@ struct qn_kept_weights {
 void qn_kept_examine(struct qn_kept_weights *k);
 /* Marks the matrix as damaged. */
 void qn_kept_blame(struct qn_kept_weights *k, uint32_t i);
-/* Sets the outcome from the marked matrices, and removes a damaged file. */
+/* Sets the outcome: QN_KEPT_DAMAGED if at least one matrix is marked as damaged, else
+ * QN_KEPT_SOUND. Deletes the cache file if it is damaged. */
 void qn_kept_conclude(struct qn_kept_weights *k);
 
 #endif

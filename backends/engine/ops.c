@@ -31,7 +31,7 @@ static bool f32_rows(const struct qn_tensor *t)
     return t->dtype == QN_F32 && t->stride[t->ndim - 1] == 4;
 }
 
-/* onto 0: each y is overwritten. */
+/* onto 0: each y is overwritten; else onto times the product is added to y. */
 static void products(struct qn_device *dev, const struct qn_tensor *x,
                      const struct qn_linear *parts, int n_parts, float onto)
 {

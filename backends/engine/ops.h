@@ -109,10 +109,10 @@ struct qn_expert_linear {
     const struct qn_tensor *bias; /* [experts, out] f32, or NULL */
 };
 
-/* y[r·used + i] = x·w[ids[r, i]]ᵀ + bias[ids[r, i]] for up to QN_LINEAR_MAX products.  ids [rows,
+/* y[r·used + i] = x·w[ids[r, i]]ᵀ + bias[ids[r, i]] for up to QN_LINEAR_MAX products. ids [rows,
  * used] i32; x [rows, cols], or [rows·used, cols] if each choice has its own input. ids NULL: every
- * row uses all experts, each with its own input (a matrix per head). An id out of range is a bug of
- * ours. */
+ * row uses all experts, each with its own input (one matrix per attention head). An id out of range
+ * is a bug of ours. */
 void qn_matmul_experts(struct qn_device *dev, const struct qn_tensor *x,
                        const struct qn_tensor *ids, const struct qn_expert_linear *parts,
                        int n_parts);
@@ -129,13 +129,13 @@ void qn_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_
 void qn_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *table,
                  const struct qn_tensor *ids);
 
-/* y = x / sqrt(mean(x²) + eps) · w over the innermost dimension.  x, y [.., d] (may be one), w [d]
- * f32, or [heads, d] for x [rows, heads, d]. */
+/* y = x / sqrt(mean(x²) + eps) · w over the innermost dimension.  x, y [.., d] (may be the same), w
+ * [d] f32, or [heads, d] for x [rows, heads, d]. */
 void qn_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                  const struct qn_tensor *w, float eps);
 
 /* y = (x - mean(x)) / sqrt(variance(x) + eps) · w + b over the innermost dimension.  x, y [.., d]
- * (may be one), w [d] f32, or [heads, d] for x [rows, heads, d], b [d] f32 or NULL. Source:
+ * (may be the same), w [d] f32, or [heads, d] for x [rows, heads, d], b [d] f32 or NULL. Source:
  * arXiv:1607.06450. */
 void qn_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *w, const struct qn_tensor *b, float eps);
@@ -173,17 +173,17 @@ void qn_add(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *
             const struct qn_tensor *b); /* y = a + b, y may be a or b */
 void qn_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                  const struct qn_tensor *up); /* y = gate·sigmoid(gate)·up, y may be either */
-/* y[i] = s[i]·x[i].  x, y [rows, d] (may be one), s [rows, 1]. */
+/* y[i] = s[i]·x[i].  x, y [rows, d] (may be the same), s [rows, 1]. */
 void qn_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *s);
-/* y[r] = w·x[r], element by element.  x, y [rows, d] (may be one), w [d]. */
+/* y[r] = w·x[r], element by element.  x, y [rows, d] (may be the same), w [d]. */
 void qn_scale_cols(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *w);
 /* Every row of y is that of x, scaled to the norm of like's row.  All [rows, d]; y may be x. */
 void qn_match_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *like);
-/* y = max(0, x - (mean + times·standard deviation)), both over the row.  x, y [rows, d], may be
- * one. Source: arXiv:2506.06644. */
+/* y = max(0, x - (mean + times·standard deviation)), both over the row.  x, y [rows, d]; y may be
+ * x. Source: arXiv:2506.06644. */
 void qn_cut_below(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                   float times);
 /* y = gelu(gate)·up by the approximation with tanh, y may be either. Source: arXiv:1606.08415. */
@@ -214,7 +214,7 @@ void qn_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_
                     const struct qn_tensor *x);
 /* y = 1 / (1 + e^-x), both [rows, n] with few columns (one per head); y may be x. */
 void qn_sigmoid(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x);
-/* y = scale · x / sqrt(sum(x²) + eps) over the innermost dimension.  x, y [.., d], may be one. */
+/* y = scale · x / sqrt(sum(x²) + eps) over the innermost dimension.  x, y [.., d]; y may be x. */
 void qn_l2_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float eps,
                 float scale);
 

@@ -33,14 +33,14 @@ int64_t qn_weights_find(const struct qn_weights *w, const char *name);
 bool qn_weights_has(const struct qn_weights *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Gets the tensor with that name, borrowed from the mapping. QN_ENOTFOUND, QN_EUNSUPPORTED (an
- * unknown type, named), QN_EFORMAT (rows that are not whole blocks, data past the end of the file).
- */
+/* Gets the tensor with that name, borrowed from the mapping. QN_ENOTFOUND; QN_EUNSUPPORTED: an
+ * unknown type, whose name is in the message; QN_EFORMAT: rows that are not whole blocks, or data
+ * past the end of the file. */
 qn_err qn_weights_get(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                       struct qn_error *e, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* QN_EFORMAT unless t has exactly this shape; the message names both and `what`. */
+/* QN_EFORMAT unless t has exactly this shape; the message contains both shapes and `what`. */
 qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_error *e,
                          size_t ndim, const int64_t *shape);
 
@@ -76,7 +76,7 @@ qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_te
 
 /* Copies t, a tensor of w (F32, F16 or BF16), to memory of w as F32, so that a few used bytes do
  * not keep pages of the file in memory. QN_EFORMAT if a number is not finite, QN_EUNSUPPORTED for
- * another type; `what` names it. */
+ * another type; `what` is what the messages call the tensor. */
 qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                               const char *what, struct qn_error *e);
 
@@ -85,9 +85,9 @@ int64_t qn_weights_parameters(const struct qn_weights *w); /* number of elements
  * file. */
 int64_t qn_weights_prepared_bytes(const struct qn_weights *w);
 
-/* Metadata. Absent: QN_ENOTFOUND; other type or out of range: QN_EFORMAT. Each message names the
- * key. The _opt functions leave *out unchanged if the key is absent. Strings are NUL-terminated and
- * borrowed. */
+/* Metadata. QN_ENOTFOUND: the key is absent; QN_EFORMAT: another type, or out of range; messages
+ * contain the key. The _opt functions leave *out unchanged if the key is absent. Strings are
+ * NUL-terminated and borrowed. */
 qn_err qn_weights_u32(const struct qn_weights *w, const char *key, uint32_t *out,
                       struct qn_error *e);
 qn_err qn_weights_u32_opt(const struct qn_weights *w, const char *key, uint32_t *out,

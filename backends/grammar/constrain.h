@@ -1,20 +1,21 @@
 /* Constrained decoding: restricts a generated sequence to texts that conform to a JSON Schema or a
  * grammar.
  *
- * A constraint is one automaton over bytes, compiled from a JSON Schema, a GBNF grammar, or a
- * grammar whose rules are schemas (a tool call in a model family's syntax around JSON arguments). A
- * state of the automaton follows one sequence token by token and tells for every token of the
- * vocabulary whether it may come next. A constraint can begin at any position of a sequence, so
- * text before that position (reasoning) is unconstrained.
+ * A constraint is one automaton over bytes. It is compiled from a JSON Schema, from a GBNF grammar,
+ * or from a grammar in which some rules are JSON Schemas (for tool calls: the model family's syntax
+ * around arguments that follow a schema). A struct qn_constraint_state follows one sequence through
+ * the automaton, token by token, and tells for every token of the vocabulary whether it may come
+ * next. A constraint can begin at any position of a sequence, so text before that position
+ * (reasoning) is unconstrained.
  *
  * A schema keyword that cannot be guaranteed is refused with QN_EUNSUPPORTED and its path in the
- * schema; annotations are ignored. Token masks are computed once per state of the automaton and
- * cached. Compiled constraints are cached by their source, so that compiling the same source again
- * costs nothing. When several threads ask for the same source at once, the first of them compiles
- * and the other threads wait for the result.
+ * schema; annotations are ignored. The mask of allowed tokens is computed once for each position in
+ * the automaton and cached. Compiled constraints are cached by their source, so that compiling the
+ * same source again costs nothing. When several threads ask for the same source at once, the first
+ * of them compiles and the other threads wait for the result.
  *
- * Any thread may compile constraints and take and release references; states belong to the compute
- * thread. */
+ * Any thread may compile constraints and take and release references. A struct qn_constraint_state
+ * is used by the compute thread only. */
 #ifndef QN_GRAMMAR_CONSTRAIN_H
 #define QN_GRAMMAR_CONSTRAIN_H
 
@@ -32,7 +33,7 @@ enum {
     QN_CONSTRAIN_RULES_MAX = 65536,       /* rules of a grammar, including those of its schemas */
     QN_CONSTRAIN_STATES_MAX = 262144,     /* states of all terminals of one constraint */
     QN_CONSTRAIN_LIVE_BYTES = 512 << 20,  /* bytes of compiled constraints that requests hold; above
-                                             this limit none is compiled */
+                                             this limit no further constraint is compiled */
     QN_CONSTRAIN_CACHE_BYTES = 128 << 20, /* bytes of cached constraints and masks of one model */
 };
 
@@ -75,9 +76,9 @@ struct qn_constrain_rule {
     const char *text;
 };
 
-/* The start symbol is "root". grammar NULL: the single rule is the whole grammar. In a grammar,
- * <[12]> stands for token 12, and <name> for the token whose written form is "<name>", brackets
- * included. Control tokens can only be written in these two ways. */
+/* The start symbol is "root". If `grammar` is NULL, there is exactly one rule, and it is the whole
+ * grammar. In a grammar, <[12]> stands for token 12, and <name> for the token whose written form is
+ * "<name>", brackets included. Control tokens can only be written in these two ways. */
 struct qn_constrain_source {
     const char *grammar;
     const struct qn_constrain_rule *rules;
@@ -86,8 +87,9 @@ struct qn_constrain_source {
                           there is no grammar */
 };
 
-/* Returns a reference to the constraint, compiled or from the cache. QN_EINVAL (malformed, or no
- * text satisfies the source), QN_EUNSUPPORTED (see the head of this file), QN_ELIMIT. */
+/* Returns a reference to the constraint, compiled or from the cache. QN_EINVAL: malformed, or no
+ * text satisfies the source; QN_EUNSUPPORTED: a keyword that cannot be guaranteed; QN_ELIMIT: too
+ * large, or too much work to compile. */
 qn_err qn_constraint_compile(struct qn_constrainer *c, const struct qn_constrain_source *s,
                              struct qn_constraint **out, struct qn_error *e);
 /* The constraint that a job asks for; *out is NULL when the job has none. */
@@ -117,8 +119,8 @@ void qn_constraint_copy(struct qn_constraint_state *to, const struct qn_constrai
 
 /* Sets the logits [vocab] of all tokens that may not come next to -INFINITY. End tokens keep their
  * logits when the text may end here. Returns false when no token may come next
- * (qn_constraint_done), when the required bytes have no token in this vocabulary, or when a limit
- * was met (s->too_hard is set and the logits are unchanged). */
+ * (qn_constraint_done), when no token of this vocabulary has the bytes that must come next, or when
+ * a limit was met (s->too_hard is set and the logits are unchanged). */
 bool qn_constraint_mask(struct qn_constraint_state *s, float *logits, int32_t vocab);
 /* Whether the token may come next; end tokens are treated as in qn_constraint_mask. */
 bool qn_constraint_allows(struct qn_constraint_state *s, int32_t id);

@@ -29,9 +29,9 @@ struct qn_dfa {
     uint8_t of[256];  /* the class of each byte */
     uint32_t *next;   /* [n * classes]: states or QN_DFA_DEAD */
     uint8_t *flags;   /* [n] */
-    /* For counted text: every byte except the last that leaves a BOUNDARY state begins one more
-     * character. The accepted text must have min to max characters. max 0: characters are not
-     * counted. */
+    /* For strings of limited length: in a state with the flag BOUNDARY, every byte begins a
+     * character, except the closing quote, which leads to an accepting state. The string must have
+     * min to max characters. max 0: characters are not counted. */
     uint32_t min, max;
 };
 

@@ -19,7 +19,7 @@ enum {
 
 enum qn_gx_kind {
     QN_GX_EMPTY,  /* the empty text */
-    QN_GX_NEVER,  /* no text at all */
+    QN_GX_NEVER,  /* nothing, not even the empty text */
     QN_GX_BYTES,  /* exactly these bytes */
     QN_GX_SET,    /* one character of a set */
     QN_GX_SEQ,    /* all elements of the list, in order */
@@ -80,11 +80,11 @@ struct qn_grammar {
 void qn_grammar_init(struct qn_grammar *g, struct qn_constraint_budget *budget);
 void qn_grammar_deinit(struct qn_grammar *g);
 
-/* Adds a rule without a body and returns its number. Beyond QN_CONSTRAIN_RULES_MAX sets g->full and
- * returns 0. */
+/* Adds a rule without a body and returns its number. If there would be more than
+ * QN_CONSTRAIN_RULES_MAX rules, sets g->full and returns 0. */
 uint32_t qn_grammar_rule(struct qn_grammar *g, const char *name);
-/* Adds an automaton, which the grammar owns from then on, and returns its number. Beyond
- * QN_CONSTRAIN_STATES_MAX sets g->full. */
+/* Adds an automaton, which the grammar owns from then on, and returns its number. If all automata
+ * together would have more than QN_CONSTRAIN_STATES_MAX states, sets g->full. */
 uint32_t qn_grammar_dfa(struct qn_grammar *g, struct qn_dfa *d);
 /* QN_ELIMIT when a limit was met or the budget is used up. */
 qn_err qn_grammar_check(const struct qn_grammar *g, struct qn_error *e);

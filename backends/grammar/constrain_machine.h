@@ -1,10 +1,9 @@
-/* Runs a constraint's program over bytes and keeps all positions at which the text may be.
- *
- * A node is such a set of positions ("places"); each place is a state of an automaton and the stack
- * of instructions that must follow it. Nodes and stacks are hash-consed: equal ones are the same
- * object, and what is computed for a node (transitions, the token mask) is computed once. Memory is
- * bounded: when there are too many nodes, those without a reference are freed. Compute thread
- * only. */
+/* Runs a constraint's program over bytes and keeps all positions in the grammar that the bytes so
+ * far can have led to. A node is such a set of positions ("places"); each place is a state of an
+ * automaton and the stack of instructions that must follow it. Nodes and stacks are hash-consed:
+ * equal ones are the same object, and what is computed for a node (transitions, the token mask) is
+ * computed once. Memory is bounded: when there are too many nodes, those without a reference are
+ * freed. Compute thread only. */
 #ifndef QN_GRAMMAR_CONSTRAIN_MACHINE_H
 #define QN_GRAMMAR_CONSTRAIN_MACHINE_H
 

@@ -1,10 +1,11 @@
 /* Computes which tokens may follow a node of the machine.
  *
- * Whether a token stays within one automaton depends only on that automaton's state. These tokens
- * are found by one walk over the vocabulary per state and cached for the whole constraint; the walk
- * also records after which token prefixes the automaton may end. A node's mask is the union over
- * its places, and only the tokens that continue after such a prefix are checked against the node's
- * stacks. Source of this split: XGrammar (arXiv:2411.15100, section 3.1). Compute thread only. */
+ * For most tokens it depends only on the state of one automaton whether they may follow, because
+ * all their bytes stay within that automaton. They are found by one walk over the vocabulary per
+ * state and cached for the whole constraint; the walk also records after which token prefixes the
+ * automaton may end. A node's mask is the union over its places, and only the tokens that continue
+ * after such a prefix are checked against the node's stacks. Source of this division: XGrammar
+ * (arXiv:2411.15100, section 3.1). Compute thread only. */
 #ifndef QN_GRAMMAR_CONSTRAIN_MASK_H
 #define QN_GRAMMAR_CONSTRAIN_MASK_H
 

@@ -37,8 +37,8 @@ struct qn_constrainer {
 
 /* The vocabulary's prefix tree, built on the first call. Any thread. */
 const struct qn_trie *qn_constrainer_trie(struct qn_constrainer *c);
-/* Evicts constraints beyond the cache's limit. Compute thread only, because the size of the masks
- * is only known there. */
+/* Evicts constraints until the cache is within its limit. Compute thread only, because the size of
+ * the masks is only known there. */
 void qn_constrainer_tidy(struct qn_constrainer *c);
 
 #endif

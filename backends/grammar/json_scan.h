@@ -1,6 +1,7 @@
 /* Scans one JSON value byte by byte and tells where it ends and whether it is still valid. Two
- * frequent mistakes of models have only one meaning and are corrected in the output: raw control
- * characters within strings, and a backslash before a character that needs no escape. Pure. */
+ * frequent mistakes of models are corrected in the output, because their meaning is clear: raw
+ * control characters within strings, and a backslash before a character that needs no escape.
+ * Pure. */
 #ifndef QN_GRAMMAR_JSON_SCAN_H
 #define QN_GRAMMAR_JSON_SCAN_H
 

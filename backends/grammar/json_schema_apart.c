@@ -1,9 +1,10 @@
-/* Tells whether branches of oneOf exclude each other: no value generated for one branch may be
- * valid by another.
+/* Tells whether the branches of a oneOf exclude each other: no value that is generated for one
+ * branch may be valid by the schema of another.
  *
- * The values generated for a branch are fewer than the branch allows (for example, only the named
- * properties) and can be restricted further: a property that distinguishes the branches can be
- * required or excluded. */
+ * Not every value that a branch allows is generated (for example, objects have only the named
+ * properties), so branches that overlap can still exclude each other. Where that is not enough, a
+ * branch is restricted further: a property by which the branches differ becomes required or
+ * forbidden in it. */
 #include "grammar/json_schema_private.h"
 
 #include <stdlib.h>

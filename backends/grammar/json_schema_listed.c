@@ -1,5 +1,6 @@
-/* Values of enum and const: finds those that conform to all other schemas (by hash when a list is
- * long) and makes the expression of their texts. */
+/* Values of enum and const. Finds the listed values that are valid by all schemas that apply at the
+ * same place (two long lists are compared by hash), and makes a grammar expression that matches
+ * their JSON texts. */
 #include "grammar/json_schema_private.h"
 
 #include "base/hash.h"

@@ -86,7 +86,7 @@ static void to_decimal(double v, size_t digits, size_t parts, bool up, struct de
         if (strtod(text, NULL) == v)
             break;
     }
-    /* The form is d.ddde[+-]xx. */
+    /* The text has the form d.ddde[+-]xx. */
     char *e = strchr(text, 'e');
     long point = strtol(e + 1, NULL, 10) + 1; /* number of digits before the point */
     char mantissa[32];

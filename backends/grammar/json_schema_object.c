@@ -270,8 +270,9 @@ static struct conj extra_value(struct js *js, const struct conj *c, const struct
     return out;
 }
 
-/* One property that the schema does not name: for each set of patterns, the names that match
- * exactly these patterns and the schemas of their values. */
+/* Makes the expression for one property that the schema does not name: an alternative for each set
+ * of patterns of patternProperties, with the names that match all patterns of the set and no other
+ * pattern, and the values that conform to the schemas of those patterns. */
 static const struct qn_gx *make_extra(struct js *js, const struct conj *c, const char *const *names,
                                       size_t n)
 {

@@ -79,7 +79,7 @@ struct js {
     struct listed_set *sets; /* hash sets of long enums: [sets_mask + 1], by the list's node */
     size_t n_sets, sets_mask;
     uint64_t seed; /* random seed of the sets' hashes, because values come from outside */
-    /* Expressions that all schemas share; NULL: not made. */
+    /* Expressions that all schemas share; NULL: not made yet. */
     const struct qn_gx *string, *number, *integer, *comma, *space, *colon, *any;
     struct qn_dfa plain_string; /* any one quoted string; n 0: not made */
     struct qn_dfa matcher;      /* the pattern that js_matches tested last; n 0: none */

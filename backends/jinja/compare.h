@@ -17,7 +17,8 @@ enum qn_tflow qn_tval_order(struct qn_trun *run, enum qn_top op, const struct qn
 /* item in container */
 enum qn_tflow qn_tval_in(struct qn_trun *run, const struct qn_tval *item,
                          const struct qn_tval *container, bool *out);
-/* Fails for lists, dictionaries and other values that cannot be keys. */
+/* The hash of a value as a key; fails for lists, dictionaries and other values that cannot be
+ * keys. */
 enum qn_tflow qn_tval_hash(struct qn_trun *run, const struct qn_tval *v, uint64_t *out);
 
 /* Stable sort of n items by their n keys; both arrays are reordered. */

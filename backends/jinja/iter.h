@@ -10,9 +10,10 @@ struct qn_tcursor {
     size_t at, size; /* size: number of the dictionary's members when the iteration began */
 };
 
-/* Fails for values that cannot be iterated. */
+/* Begins an iteration; fails for values that cannot be iterated. */
 enum qn_tflow qn_titer_begin(struct qn_trun *run, const struct qn_tval *v, struct qn_tcursor *c);
-/* At the end *more is false and *out is unchanged. Counts one unit of work. */
+/* Yields the next item. At the end *more is false and *out is unchanged. Counts one unit of
+ * work. */
 enum qn_tflow qn_titer_next(struct qn_trun *run, struct qn_tcursor *c, struct qn_tval *out,
                             bool *more);
 bool qn_tval_iterable(const struct qn_tval *v);

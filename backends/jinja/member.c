@@ -95,9 +95,10 @@ static enum qn_tflow attribute(struct qn_trun *run, const struct qn_tval *object
     return out->type == QN_T_MISSING ? qn_tmethod_get(run, object, name, out) : QN_T_OK;
 }
 
-/* The attributes of Python's Undefined class that the sandbox refuses to access; the result is an
- * undefined value that prints as empty text. Access to any other member of an undefined value is an
- * error. Source: dir(jinja2.Undefined()). */
+/* The attributes that jinja2's class Undefined itself has. Its sandbox does not give access to
+ * them, so reading one from an undefined value yields another undefined value, which prints as
+ * empty text. Reading any attribute that is not listed here is an error. Source:
+ * dir(jinja2.Undefined()). */
 static bool is_undefined_own(const struct qn_tval *name)
 {
     static const char *const own[] = {"__add__",

@@ -72,7 +72,8 @@ static bool analyze_if(struct qn_tc_compiler *c, struct qn_tnode *node)
     return !c->err;
 }
 
-/* An elif is analysed like an `if` within the combined branch of all elifs. */
+/* All elifs of an `if` are one branch in analyze_if. Within that branch each elif is analysed like
+ * an `if` without else. */
 static bool analyze_elif(struct qn_tc_compiler *c, struct qn_tnode *node)
 {
     struct qn_tnodes none = {0};

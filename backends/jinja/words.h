@@ -4,10 +4,10 @@
 
 #include "jinja/value.h"
 
-/* v: length, killwords, end, leeway. */
+/* v: the arguments length, killwords, end and leeway of the filter. */
 enum qn_tflow qn_twords_truncate(struct qn_trun *run, const struct qn_tval *text,
                                  const struct qn_tval v[4], struct qn_tval *out);
-/* v: width, break_long_words, wrapstring, break_on_hyphens. */
+/* v: the arguments width, break_long_words, wrapstring and break_on_hyphens of the filter. */
 enum qn_tflow qn_twords_wrap(struct qn_trun *run, const struct qn_tval *text,
                              const struct qn_tval v[4], struct qn_tval *out);
 

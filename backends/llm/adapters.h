@@ -10,7 +10,8 @@
 /* One entry of the load option "lora"; strings are borrowed. */
 struct qn_adapter_option {
     const char *path, *name; /* name NULL: the file's name without folder and extension */
-    double scale;            /* for requests that do not set one; 0: the adapter is off for them */
+    double scale;            /* the scale in requests that set none; 0: such requests do not use the
+                                adapter */
 };
 
 struct qn_adapter_options {
@@ -18,7 +19,8 @@ struct qn_adapter_options {
     size_t n;
 };
 
-/* Reads [{"path": "/a.gguf", "name": "a", "scale": 1}, ...]. QN_EINVAL states what is wrong. */
+/* Reads [{"path": "/a.gguf", "name": "a", "scale": 1}, ...]. QN_EINVAL: a member is invalid, as the
+ * message says. */
 qn_err qn_adapter_options_read(const struct qn_jref *list, struct qn_adapter_options *out,
                                struct qn_error *e);
 

@@ -26,8 +26,8 @@ struct qn_llm_options {
     const char *prefix_cache;
 };
 
-/* Reads the JSON object; options it lacks have their defaults. QN_EINVAL names an unknown option.
- */
+/* Reads the JSON object; options that it does not have get their defaults. QN_EINVAL: an unknown
+ * option, whose name is in the message, or an invalid value. */
 qn_err qn_llm_options_read(const struct qn_jref *object, struct qn_llm_options *out,
                            struct qn_error *e);
 const char *qn_llm_cache_name(enum qn_dtype t); /* "q8_0" */

@@ -37,13 +37,14 @@ struct qn_net_info {
  * (QN_ECANCELLED). */
 typedef bool (*qn_net_progress)(void *ctx, double fraction);
 
-/* Which part of a network is loaded; all zeros: all of it. The weights of the rest are neither read
- * nor held. A network can be divided between layers into parts that run one after the other, in
- * other processes or machines: the hidden states of all tokens from one part are the embeddings of
- * the next. */
+/* Which part of a network is loaded; all zeros: the whole network. Weights outside the part are
+ * neither read nor kept in memory. A network can be divided between layers into parts that run one
+ * after the other, in other processes or machines: the hidden states of all tokens from one part
+ * are the embeddings of the next. */
 struct qn_net_part {
     int32_t first, end; /* layers first to end - 1; end 0: to the last */
-    bool headless;      /* without the output matrix: it returns hidden states, no logits */
+    bool headless;      /* the output matrix is not loaded; the part returns hidden states and no
+                           logits */
 };
 
 struct qn_net_options {
@@ -54,9 +55,10 @@ struct qn_net_options {
     void *ctx;
 };
 
-/* Loads the part's tensors onto dev; w must stay open until qn_net_free, because the net borrows
- * from the mapping. QN_EUNSUPPORTED: an unknown architecture or type, with its name, or a network
- * that cannot be divided there; QN_EINVAL: options outside their limits. */
+/* Loads the tensors of the part o->part onto dev; w must stay open until qn_net_free, because the
+ * net borrows from the mapping. QN_EUNSUPPORTED: an unknown architecture or type, with its name, or
+ * a network that cannot be divided at the limits of the part; QN_EINVAL: options outside their
+ * limits. */
 qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
                    const struct qn_net_options *o, struct qn_error *e);
 void qn_net_free(struct qn_net *net);
@@ -80,7 +82,8 @@ void qn_net_kv_pages(const struct qn_net *net, int64_t *free_pages, int64_t *tot
 /* Bytes of cache that have been used at least once, and are therefore committed by the system. */
 int64_t qn_net_kv_bytes(const struct qn_net *net);
 
-/* Creates an empty sequence of at most `context` tokens; it holds no pages yet. QN_EINVAL. */
+/* Creates an empty sequence of at most `context` tokens; it holds no pages yet. QN_EINVAL: context
+ * is out of range; QN_ENOMEM. */
 qn_err qn_seq_new(struct qn_net *net, int32_t context, struct qn_seq **out, struct qn_error *e);
 void qn_seq_free(struct qn_seq *s); /* NULL allowed; its pages return to the pool */
 int32_t qn_seq_len(const struct qn_seq *s);
@@ -88,9 +91,9 @@ int32_t qn_seq_len(const struct qn_seq *s);
  * reserved are not taken again. QN_EBUSY: too few free pages; other sequences must release some.
  * QN_ECONTEXT: more than the sequence's context. */
 qn_err qn_seq_reserve(struct qn_seq *s, int32_t n, struct qn_error *e);
-/* Truncates to len tokens and drops reservations; returns the resulting length. It is less than
- * len, mostly 0, if the state at len is no longer stored: behind a sliding window, or between two
- * snapshots of a recurrent layer. */
+/* Truncates to len tokens and drops reservations; returns the resulting length. If the state at len
+ * is no longer stored, because a sliding window has passed it or because it is between two
+ * snapshots of a recurrent layer, the resulting length is less than len, usually 0. */
 int32_t qn_seq_truncate(struct qn_seq *s, int32_t len);
 /* dst becomes src's first len tokens. Whole pages are shared and copied on the first write.
  * QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no longer stored (see
@@ -108,7 +111,8 @@ typedef bool (*qn_seq_source)(void *ctx, void *data, size_t n);
 qn_err qn_seq_save(const struct qn_seq *s, int32_t from, qn_seq_sink write, void *ctx,
                    struct qn_error *e);
 /* Appends what qn_seq_save wrote to s, whose length must be the `from` of that call; `len` is the
- * resulting length. QN_EFORMAT: s is empty afterwards; QN_EBUSY: too few pages, s is unchanged. */
+ * resulting length. QN_EFORMAT: the bytes do not fit this net, or end too early, and s is empty
+ * afterwards; QN_EBUSY: too few pages, s is unchanged. */
 qn_err qn_seq_restore(struct qn_seq *s, int32_t len, qn_seq_source read, void *ctx,
                       struct qn_error *e);
 /* The greatest length up to len at which qn_seq_fork can fork src; 0 if none. */

@@ -1,8 +1,8 @@
 /* See charsmap.h. A node has 32 bits: bits 0 to 7 hold the byte that leads to it, bit 8 tells
  * whether a string ends there, and bits 10 to 30 hold the offset of its children (times 256 if bit
- * 9 is set). In a node with bit 31 set, the other bits hold the start of the replacement text. A
- * child of node i with offset o for a byte is at i ^ o ^ byte. Source: Darts-clone; Kanda, "Space-
- * and time-efficient string dictionaries" (2018). */
+ * 9 is set). If node i has the offset o, its child for byte b is node i ^ o ^ b. Where a string
+ * ends, the child for byte 0 has bit 31 set, and its other bits hold the start of the replacement
+ * text. Source: Darts-clone; Kanda, "Space- and time-efficient string dictionaries" (2018). */
 #include "text/charsmap.h"
 
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /* BERT's WordPiece: text is cleaned, converted to lower case and split at white space and
  * punctuation. Each word is then covered from the left by the longest matching tokens, or becomes
  * the unknown token as a whole. A GGUF file writes "▁word" for the beginning of a word and "rest"
- * for "##rest"; vocab.c decodes the former to " word". The only file of this room that includes
+ * for "##rest"; vocab.c decodes the former to " word". The only file of backends/text that includes
  * utf8proc. Source: google-research/bert tokenization, Hugging Face BertNormalizer. */
 #include "text/pieces.h"
 

@@ -6,8 +6,9 @@
 
 #define BLANKS " \t\r\n"
 
-/* Strips a URL: `from` has the n bytes after "://", the result is written to `to`. Returns its
- * length. keeps: punctuation after the query belongs to the surrounding text. */
+/* Copies the n bytes at `from`, the part of a URL after "://", to `to` without user name, query and
+ * fragment; returns the length of the result. keeps: the URL is within running text, so punctuation
+ * at the end of its query or fragment belongs to that text and is copied. */
 static size_t strip(char *to, const char *from, size_t n, bool keeps)
 {
     size_t host = 0, end = 0, tail = n;

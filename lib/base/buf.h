@@ -1,8 +1,7 @@
-/* A growing byte buffer with a limit that is set when it is created.
- *
- * An append beyond the limit fails, changes nothing and sets a sticky flag. When the system has no
- * memory for a small growth, the process aborts: the limit, not malloc, protects against sizes from
- * outside. Not shared between threads. */
+/* A growing byte buffer with a limit that is set when it is created. An append that would exceed
+ * the limit fails, changes nothing and sets a sticky flag. When the system has no memory for a
+ * small growth, the process aborts: the limit, not malloc, protects against sizes from outside. Not
+ * shared between threads. */
 #ifndef QN_BASE_BUF_H
 #define QN_BASE_BUF_H
 

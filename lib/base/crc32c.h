@@ -1,6 +1,5 @@
-/* CRC-32C (Castagnoli; RFC 3720, appendix B.4): used for gigabytes of data, since processors have
- * an instruction for it. crc is 0 at the start; pieces may be added one after another. Any thread.
- */
+/* CRC-32C (Castagnoli; RFC 3720, appendix B.4), for which processors have an instruction; used for
+ * gigabytes of data. crc is 0 at the start; pieces may be added one after another. Any thread. */
 #ifndef QN_BASE_CRC32C_H
 #define QN_BASE_CRC32C_H
 

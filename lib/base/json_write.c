@@ -121,8 +121,8 @@ void qn_jw_str(struct qn_jw *w, const char *s)
 
 void qn_jw_i64(struct qn_jw *w, int64_t v)
 {
-    char digits[20]; /* enough for INT64_MIN; not printf, since every streamed token has a few
-                        numbers */
+    char digits[20]; /* enough for INT64_MIN. Digits are written without printf, which is too slow
+                        here: every streamed token has a few numbers */
     size_t at = sizeof digits;
     uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     do
@@ -168,8 +168,8 @@ enum {
     F32_PLAIN_MOST = 14
 };
 
-/* Approximates x by a whole number of this many digits times 10^(ten - digits + 1). *off: the
- * distance to x. */
+/* Approximates x, whose decimal exponent is `ten`, by m·10^(ten - digits + 1), where m is a whole
+ * number of `digits` digits. Returns m; *off: the absolute difference from x. */
 static uint64_t scale(double x, int ten, int digits, double *off)
 {
     int by = digits - 1 - ten;
@@ -210,9 +210,9 @@ static size_t put_decimal(uint64_t m, int ten, char out[static 48])
     return len;
 }
 
-/* A decimal parses to the float x if its distance to x is less than half of the distance to the
- * neighbouring floats, which is halved for the neighbour below a power of two. Nine digits are
- * always near enough. */
+/* A decimal number is parsed to the float x if it is closer to x than half the distance between x
+ * and its neighbouring floats; the neighbour below a power of two is at half that distance. Nine
+ * digits are always close enough. */
 static size_t put_float(double x, char out[static 48])
 {
     int two = ilogb(x), ten = (int)floor(two * 0.30102999566398120);

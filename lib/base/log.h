@@ -20,12 +20,12 @@ enum qn_log_level {
     QN_LOG_TRACE
 };
 
-/* The names as a sentence lists them. */
+/* The names of the levels, for messages. */
 #define QN_LOG_LEVELS "critical, error, warn, info, debug or trace"
 
 void qn_log_set_level(enum qn_log_level level);
 enum qn_log_level qn_log_get_level(void);
-/* "fatal" to "trace", and other servers' "critical" and "warning". */
+/* Accepts "fatal" to "trace", and the names "critical" and "warning" of other servers. */
 bool qn_log_level_parse(const char *name, enum qn_log_level *out);
 const char *qn_log_level_name(enum qn_log_level level);
 

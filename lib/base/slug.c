@@ -9,7 +9,8 @@
 
 enum { LATIN_FIRST = 0xC0, LATIN_LAST = 0x17F };
 
-/* From U+00C0 on, one per code point; ' ' is a symbol, '?' is written with two letters. */
+/* The ASCII letter of each code point from U+00C0 on. ' ' is a symbol; '?' is a letter that is
+ * written with two, see letters_of. */
 static const char latin[] = "AAAAAA?CEEEEIIIIDNOOOOO OUUUUY??"
                             "aaaaaa?ceeeeiiiidnooooo ouuuuy?y"
                             "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIi??JjKkk"

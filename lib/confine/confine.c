@@ -172,8 +172,8 @@ static void on_forbidden(int signal_number, siginfo_t *info, void *context)
 }
 
 /* Forbids new processes (threads are allowed) and signals to other processes. In builds with the
- * leak sanitizer clone and ptrace stay allowed, because it examines the process from a second one.
- */
+ * leak sanitizer, clone and ptrace stay allowed, because the sanitizer examines the process from
+ * another process. */
 static int forbid_partly(scmp_filter_ctx filter, uint32_t action)
 {
     const struct scmp_arg_cmp other = {

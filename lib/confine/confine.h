@@ -1,6 +1,6 @@
-/* Sandboxing: restrictions that a process puts on itself for good before it reads untrusted bytes:
- * no other files, no other programs, no network. An attacker who exploits a bug in a parser gains
- * nothing beyond.
+/* Sandboxing: restrictions that a process puts on itself, and cannot lift again, before it reads
+ * untrusted bytes. Afterwards it can open only the listed files, start no program, and use no
+ * network. An attacker who exploits a bug in a parser can do no more than that.
  *
  * Restricting files needs a kernel with Landlock (5.13 and later, if enabled), restricting system
  * calls one with seccomp filters. Neither needs privileges. */
@@ -34,7 +34,7 @@ qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn
  * QN_EUNSUPPORTED: this kernel has no seccomp filters, and nothing has changed. */
 qn_err qn_confine_calls(struct qn_error *e);
 
-/* Exceptions for processes that do not compute themselves. */
+/* What a process may do that qn_confine_calls forbids, because other processes do its work. */
 enum qn_confine_need {
     QN_CONFINE_ALONE,  /* no exceptions: as qn_confine_calls */
     QN_CONFINE_CLIENT, /* may connect to servers, and kill a process that it has started */

@@ -56,7 +56,8 @@ static const struct qn_load_option media_options[] = {
     HOUSE_OPTIONS,
     OPTION(NULL, VALUE, ABSENT),
 };
-/* The options that choose another engine and start it are also named in server_args.c. */
+/* The options *_backend and *_args choose an external server and its arguments. Their names are
+ * also in server_args.c, which must be changed with them. */
 static const struct qn_load_option asr_options[] = {
     OPTION("whispercpp_backend", HOUSE, STRING),
     ADMIN_OPTION("whispercpp_args", HOUSE, STRING),

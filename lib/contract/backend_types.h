@@ -62,8 +62,8 @@ struct qn_backend_type {
 const struct qn_backend_type *qn_backend_type_find(const char *type); /* NULL when unknown */
 const struct qn_backend_type *qn_backend_type_at(size_t i);           /* NULL past the last */
 /* Returns the type that runs a recipe's models for at least one of these purposes (bits of
- * QN_CAPABILITIES_PURPOSES; 0: any purpose). If no type of the recipe does, returns another type of
- * that recipe. NULL if no type runs models of the recipe. */
+ * QN_CAPABILITIES_PURPOSES; 0: any purpose). If no type of the recipe serves any of the purposes,
+ * returns some type of the recipe; if the recipe has no type, NULL. */
 const struct qn_backend_type *qn_backend_type_of(const char *recipe, unsigned purposes);
 /* Checks which of the optional binaries exist in dir. Until this is called, all count as present.
  * Call it before any thread starts. */
@@ -74,8 +74,8 @@ bool qn_backend_type_missing(const struct qn_backend_type *t);
  * thread. */
 void qn_backend_type_serve(const struct qn_backend_type *t, bool yes);
 bool qn_backend_type_served(const struct qn_backend_type *t);
-/* Returns the capabilities that models of this type can have here: those of the type's own program,
- * if that is present, and those of the third-party server, if that is. */
+/* Returns the capabilities that models of this type can have on this machine: those of the type's
+ * own program, if it is installed, and those of the third-party server, if one is installed. */
 unsigned qn_backend_type_reach(const struct qn_backend_type *t);
 
 #endif

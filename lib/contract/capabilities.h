@@ -1,7 +1,7 @@
 /* What a model can do: a set of capabilities, derived from the metadata scan of its file and from
- * its labels. One table has all names of capabilities; kinds, the choice of an engine, labels,
- * model lists and refusals use the set. A backend program has such a set, too: what it supports for
- * models that have the same capabilities. Pure. */
+ * its labels. One table has all names of capabilities. Model kinds, labels, model lists, the choice
+ * of an engine and the refusal of requests are derived from the set. A backend program has such a
+ * set, too: the capabilities that it supports if the model has them. Pure. */
 #ifndef QN_CONTRACT_CAPABILITIES_H
 #define QN_CONTRACT_CAPABILITIES_H
 
@@ -20,7 +20,7 @@ enum qn_capability {
     QN_CAN_SPEAK = 1 << 5,
     QN_CAN_IMAGE = 1 << 6,   /* generate images */
     QN_CAN_UPSCALE = 1 << 7, /* enlarge images */
-    /* How a model does one of the above: */
+    /* Ways in which a model does the tasks above: */
     QN_CAN_INSERT = 1 << 8, /* complete the gap between a prefix and a suffix */
     QN_CAN_TOOLS = 1 << 9,
     QN_CAN_REASON = 1 << 10,
@@ -62,8 +62,8 @@ struct qn_capability_facts {
     bool projector;     /* a vision projector for it exists beside the file */
 };
 
-/* has: the known capabilities. may: those, and the ones that are possible because the file is
- * unknown. */
+/* has: the capabilities that the model is known to have. may: also those that it may have, because
+ * its file is unknown. */
 struct qn_capabilities {
     unsigned has, may;
 };

@@ -37,7 +37,7 @@ qn_err qn_event_frame(const struct qn_event *ev, struct qn_buf *out);
 qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_arena *arena,
                      struct qn_error *e);
 
-/* Fills *ev from an object, without its bytes; strings are copied into arena. */
+/* Fills *ev from an object, without the event's bytes; strings are copied into arena. */
 qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena,
                        struct qn_error *e);
 

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define QN_UNSET INT64_MIN
-/* Integers cross as JSON numbers, which are exact up to 2^53. */
+/* Integers are sent as JSON numbers, which are exact up to 2^53. */
 #define QN_JOB_WHOLE_MAX 9007199254740991.0
 
 enum qn_task {
@@ -105,8 +105,8 @@ struct qn_loras {
 
 struct qn_sampling {
     int64_t max_tokens;      /* >= 0 output tokens; unset: to the end of the context */
-    bool max_with_prompt;    /* max_tokens includes the prompt's tokens, if it is greater than their
-                                number */
+    bool max_with_prompt;    /* max_tokens includes the prompt's tokens, unless the prompt alone has
+                                max_tokens or more */
     double temperature;      /* >= 0; 0 is greedy */
     double top_p;            /* (0, 1] */
     int64_t top_k;           /* 0: off */

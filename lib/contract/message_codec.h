@@ -1,5 +1,5 @@
-/* The field tables of messages and attachments, and the checks that hold independently of what the
- * other process sent. Private to the contract; codec.c uses them for jobs. */
+/* The field tables of messages and attachments, and the checks that need no knowledge of the other
+ * process. Private to the contract; codec.c uses them for jobs. */
 #ifndef QN_CONTRACT_MESSAGE_CODEC_H
 #define QN_CONTRACT_MESSAGE_CODEC_H
 

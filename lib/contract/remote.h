@@ -36,7 +36,7 @@ enum {
     QN_REMOTE_TIMEOUT_MAX_S = 86400
 };
 
-/* Which API extensions beyond OpenAI's a server accepts. */
+/* The API extensions that a server accepts in addition to OpenAI's API. */
 enum qn_flavour {
     QN_FLAVOUR_AUTO, /* detected from the server's list of models */
     QN_FLAVOUR_OPENAI,
@@ -47,7 +47,8 @@ enum qn_flavour {
 
 struct qn_remote_upstream {
     const char *url;   /* without a trailing slash: ".../v1" */
-    const char *model; /* the upstream's name of the model; NULL: the only model that it lists */
+    const char *model; /* the name that the upstream has for the model; NULL: the only model in its
+                          list */
     const char *key;   /* NULL: none */
     int64_t weight;
 };
@@ -63,7 +64,7 @@ struct qn_remote {
 };
 
 /* Reads a definition. key: used if the file has no api_key; NULL: none. Strings belong to the
- * arena. Errors name the faulty member and never contain a key. */
+ * arena. Error messages contain the path of the faulty member, and never a key. */
 qn_err qn_remote_read(const struct qn_jref *root, const char *key, struct qn_arena *arena,
                       struct qn_remote *out, struct qn_error *e);
 

@@ -21,7 +21,7 @@ void qn_sha1_add(struct qn_sha1 *s, const void *data, size_t n);
 /* Ends the checksum and writes its bytes; s must be initialised before it is used again. */
 void qn_sha1_end(struct qn_sha1 *s, unsigned char out[static QN_SHA1_BYTES]);
 
-/* The same in lower-case hexadecimal with a NUL. */
+/* Ends the checksum and writes it in lower-case hexadecimal with a NUL. */
 void qn_sha1_hex(struct qn_sha1 *s, char out[static QN_SHA1_HEX + 1]);
 
 #endif

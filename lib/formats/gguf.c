@@ -50,8 +50,8 @@ struct kv {
     enum qn_gguf_type item;     /* of an array */
     const unsigned char *value; /* first byte of a scalar or array, first character of a string */
     size_t count;               /* items of an array, bytes of a string, else 1 */
-    uint64_t
-        *items; /* [count] offsets from value of the strings of an array (of their length fields) */
+    uint64_t *items; /* [count] for an array of strings: the offset of each string's length field
+                        from `value` */
 };
 
 struct index { /* open addressing; a slot holds entry + 1, 0 is free */

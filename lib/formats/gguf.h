@@ -20,9 +20,9 @@ enum {
     QN_GGUF_NAME_MAX = 255,  /* bytes of a tensor's name */
     QN_GGUF_STRING_MAX = 16 * 1024 * 1024,
     QN_GGUF_ARRAY_MAX = 16 * 1024 * 1024, /* items */
-    /* Strings in all arrays of a file. Each costs 8 bytes of index here, and no more in the file,
-     * which may be sparse. The largest vocabularies with their merges have a quarter of this
-     * number. */
+    /* Limit of the strings in all arrays of a file. The index takes 8 bytes of memory for each
+     * string, while a sparse file can claim millions of them without taking disk space. The largest
+     * vocabularies with their merges have a quarter of this number. */
     QN_GGUF_STRINGS_MAX = 4 * 1024 * 1024,
     QN_GGUF_HEADER_MAX = 512 * 1024 * 1024, /* bytes of metadata and tensor table */
     QN_GGUF_DIMS_MAX = 4
@@ -62,8 +62,8 @@ struct qn_gguf_tensor {
                            shape must be checked against it */
 };
 
-/* Maps and checks the file at path. QN_ENOTFOUND, QN_EIO, QN_EFORMAT, QN_ELIMIT: the message names
- * the faulty part of the file ("metadata 12: key of 70000 bytes, at most 65535"). */
+/* Maps and checks the file at path. QN_ENOTFOUND, QN_EIO, QN_EFORMAT, QN_ELIMIT; the message
+ * describes the faulty part of the file ("metadata 12: key of 70000 bytes, at most 65535"). */
 qn_err qn_gguf_open(const char *path, struct qn_gguf **out, struct qn_error *e);
 /* The same for an open file, which may be closed afterwards; messages do not contain a file name.
  */
@@ -85,8 +85,8 @@ bool qn_gguf_has(const struct qn_gguf *g, const char *key);
 enum qn_gguf_type qn_gguf_kv_type(const struct qn_gguf *g, const char *key); /* key must exist */
 
 /* Typed metadata. Integers of any width are converted if the value fits; f32 and f64 both give a
- * double. Absent: QN_ENOTFOUND ("metadata key llama.block_count is missing"); other type or range:
- * QN_EFORMAT. */
+ * double. QN_ENOTFOUND: the key is absent ("metadata key llama.block_count is missing");
+ * QN_EFORMAT: another type, or out of range. */
 qn_err qn_gguf_i64(const struct qn_gguf *g, const char *key, int64_t min, int64_t max, int64_t *out,
                    struct qn_error *e);
 qn_err qn_gguf_f64(const struct qn_gguf *g, const char *key, double *out, struct qn_error *e);

@@ -105,7 +105,8 @@ static qn_err read_details(const struct qn_jref *root, struct qn_inspection *out
     return err ? err : read_number(root, "size_bytes", &out->size_bytes, e);
 }
 
-/* most: bytes in the model's file. Each of them may have become a U+FFFD, which has three bytes. */
+/* most: limit of the text in the model's file, in bytes; each byte may have become a U+FFFD, which
+ * has three. */
 static qn_err check_length(const struct qn_jref *text, size_t most, struct qn_error *e)
 {
     return strlen(qn_json_raw_str(text)) <= 3 * most

@@ -51,7 +51,7 @@ void qn_inspection_json(const struct qn_inspection *in, struct qn_buf *out);
 void qn_inspection_write(const struct qn_inspection *in, struct qn_buf *facts, const char *lacking,
                          const struct qn_error *e, struct qn_buf *out);
 
-/* Parses the report text [n]. facts receives the object that the catalog stores, at most
+/* Parses the report text [n]. `facts` receives the object that the catalog stores, at most
  * QN_FACTS_MAX bytes. Returns the error that the report contains (QN_EFORMAT, QN_EUNSUPPORTED,
  * QN_ENOTFOUND, QN_ELIMIT, QN_EINVAL, QN_ENOMEM, QN_EIO), or QN_ECHILD if the report breaks the
  * rules. */

@@ -39,8 +39,8 @@ qn_err qn_laidout_parse(const void *data, size_t n, uint64_t key, struct qn_laid
                         struct qn_error *e);
 void qn_laidout_deinit(struct qn_laidout *l);
 
-/* Finds the matrix with the same description as `like`, whose at and bytes are ignored. NULL: none.
- */
+/* Finds the matrix with the same description as `like`, except for the fields `at` and `bytes`.
+ * NULL: none. */
 const struct qn_laidout_matrix *qn_laidout_find(struct qn_laidout *l,
                                                 const struct qn_laidout_matrix *like);
 

@@ -40,8 +40,8 @@ struct qn_multipart {
 qn_err qn_multipart_boundary(const char *content_type, char out[QN_MULTIPART_BOUNDARY_MAX + 1],
                              struct qn_error *e);
 
-/* Strings of *out are allocated in arena, the parts' data are lent from body. QN_EFORMAT,
- * QN_EUNSUPPORTED (a transfer encoding), QN_ELIMIT; the message names the part. */
+/* Strings of *out are allocated in arena, the parts' data are lent from body. QN_EFORMAT;
+ * QN_EUNSUPPORTED: a part has a transfer encoding; QN_ELIMIT. Messages contain the part's name. */
 qn_err qn_multipart_parse(const char *body, size_t n, const char *boundary, struct qn_arena *arena,
                           struct qn_multipart *out, struct qn_error *e);
 

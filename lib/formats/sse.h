@@ -27,6 +27,7 @@ struct qn_sse {
 void qn_sse_init(struct qn_sse *s, qn_sse_fn fn, void *ctx);
 void qn_sse_deinit(struct qn_sse *s);
 qn_err qn_sse_feed(struct qn_sse *s, const void *p,
-                   size_t n); /* QN_ELIMIT: the stream cannot be parsed any further */
+                   size_t n); /* QN_ELIMIT: a line or an event is too long, and the stream cannot be
+                                 parsed any further */
 
 #endif

@@ -21,7 +21,7 @@ struct qn_stretch {
 };
 
 /* Parses "none", "linear:4", "yarn:4" or "yarn:4:32768" (a factor, and the original context).
- * QN_EINVAL. */
+ * QN_EINVAL: any other text. */
 qn_err qn_stretch_parse(const char *text, struct qn_stretch *out, struct qn_error *e);
 
 /* The length in tokens of a context of `trained` tokens after extension, at most

@@ -82,7 +82,8 @@ static qn_err check_disk(const struct qn_body *b, struct qn_error *e)
     int64_t block = (int64_t)fs.f_frsize, reserve = b->reserve_bytes;
     if (!b->dir && fs.f_blocks == 0)
         return QN_OK; /* a file system in memory without a size limit */
-    /* A file system for temporary files may be smaller than the reserve. */
+    /* The reserve that is set may exceed a small file system for temporary files: there it is at
+     * most a share of the whole. */
     int64_t part = (int64_t)fs.f_blocks * block / QN_BODY_TEMPORARY_SHARE;
     if (!b->dir && reserve > part)
         reserve = part;

@@ -24,8 +24,9 @@ struct qn_body {
     int fd;               /* -1: everything is in memory */
     size_t len;
     size_t max;
-    const char *dir; /* lent: the folder for the file of a body that will be kept, which may have
-                        any size; NULL: the folder of temporary files */
+    const char *dir; /* folder of the file, borrowed. Set: the body is to be kept under a name in
+                        this folder, and the file's size is not limited to a share of the disk.
+                        NULL: the folder of temporary files */
     int64_t reserve_bytes; /* free space to be left on the file's disk; for a temporary file at most
                               1/QN_BODY_TEMPORARY_SHARE of that disk */
     size_t announced;      /* length of the whole body from Content-Length; 0: not known */
@@ -42,8 +43,8 @@ qn_err qn_body_add(struct qn_body *b, const void *p, size_t n, struct qn_error *
 bool qn_body_full(const struct qn_body *b, size_t n);
 /* True when a complete body has to be stored before qn_body_finish or qn_body_keep. */
 bool qn_body_unstored(const struct qn_body *b);
-/* Blocking. QN_ELIMIT: less than the reserve would stay free on the disk, now or after the rest of
- * the announced bytes. QN_EIO. */
+/* Blocking. QN_ELIMIT: less than reserve_bytes would stay free on the disk, now or when the rest of
+ * the announced bytes has been stored. QN_EIO. */
 qn_err qn_body_store(struct qn_body *b, struct qn_error *e);
 /* Gives the whole body, which was received in b->dir, a name on the same file system. QN_ECONFLICT:
  * the name exists. */

@@ -23,7 +23,7 @@ enum qn_chunks_event {
 };
 
 struct qn_chunks {
-    const char *why; /* static, when BAD */
+    const char *why; /* when BAD: a string constant */
     /* Private. */
     int state;
     uint64_t left; /* bytes left of the body or of the chunk */

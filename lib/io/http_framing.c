@@ -70,7 +70,7 @@ static bool add_host(struct qn_framing *f, const char *v, size_t n)
     return true;
 }
 
-/* True when a comma-separated list has this member, in any case. */
+/* Whether a comma-separated list has this member; upper and lower case are the same. */
 static bool lists(const char *v, size_t n, const char *member)
 {
     size_t wanted = strlen(member);

@@ -15,7 +15,7 @@ struct qn_framing {
     int64_t length;
     const char *host; /* lent from the line, without surrounding white space */
     size_t host_len;
-    const char *why; /* static: the reason why a field was refused */
+    const char *why; /* a string constant: the reason why a field was refused */
 };
 
 /* Parses one line of a head, without its line end. False (see why): the line is malformed or

@@ -18,7 +18,7 @@ enum {
 struct qn_head {
     int status;      /* 0: more bytes are needed; 200: complete and well formed; else the status to
                         refuse with: 400, 414, 431, 505 */
-    const char *why; /* static: the reason for a refusal, or NULL */
+    const char *why; /* a string constant: the reason for a refusal, or NULL */
     size_t len;      /* bytes of a complete head including the empty line */
     char method[QN_HTTP_METHOD_MAX]; /* "" while not known */
     const char *target;              /* lent from the bytes, or NULL */
@@ -44,8 +44,8 @@ void qn_head_more(struct qn_head *h, const char *p, size_t n, size_t max);
  */
 const char *qn_head_field(const char *head, size_t n, const char *name, struct qn_arena *a);
 
-/* True when a field's value, a comma-separated list, contains this token in any case. NULL as the
- * value: false. */
+/* True when a field's value, a comma-separated list, contains this token; upper and lower case are
+ * the same. NULL as the value: false. */
 bool qn_head_lists(const char *value, const char *token);
 
 #endif

@@ -23,7 +23,7 @@ struct qn_reader {
     struct qn_head head; /* as far as it has been parsed */
     struct qn_buf bytes; /* of the head */
     int status;          /* of a refusal */
-    const char *why;     /* static, or NULL */
+    const char *why;     /* of a refusal: a string constant, or NULL */
     /* Private. */
     size_t max;
     enum { QN_READING_HEAD, QN_READING_BODY, QN_READING_NOTHING } state;

@@ -182,7 +182,8 @@ static bool may_go(const struct qn_link *l, int64_t now)
                                               : now - l->pace.progress_ms >= ROOM_WAIT_MS;
 }
 
-/* Of the client `crowd`, or of all clients (0). Newer links come first in the list. */
+/* The connection that may be replaced and has made no progress for longest: of the client `crowd`,
+ * or of all clients if it is 0; NULL: there is none. Newer links come first in the list. */
 static struct qn_link *longest_waiting(const struct qn_http_server *s, uint64_t crowd, int64_t now)
 {
     struct qn_link *oldest = NULL;
@@ -193,7 +194,8 @@ static struct qn_link *longest_waiting(const struct qn_http_server *s, uint64_t 
     return oldest;
 }
 
-/* Closes the replaceable connection without progress for longest. False: there is none. */
+/* Closes the connection that may be replaced and has made no progress for longest. False: there is
+ * none. */
 static bool make_room(struct qn_http_server *s, uint64_t crowd)
 {
     struct qn_link *l;
@@ -205,7 +207,7 @@ static bool make_room(struct qn_http_server *s, uint64_t crowd)
             qn_link_free(l);
             return true;
         }
-        /* Not idle: its next request has just arrived. */
+        /* The connection is not idle: its next request has just arrived. */
         qn_pace_begin(&l->pace, &qn_http_head_rule, now);
     }
     return false;

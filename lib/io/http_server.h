@@ -43,7 +43,8 @@ enum {
     QN_HTTP_HELD_BYTES = 512 * 1024 * 1024, /* of all requests, see http_budget.c */
     QN_HTTP_HELD_BODIES = 4,        /* the limit is raised to this many bodies of body_max */
     QN_HTTP_UPLOADS_MAX = 16,       /* kept bodies that one owner may send at a time */
-    QN_HTTP_SMALL_BODY = 16 * 1024, /* accepted however much its owner holds */
+    QN_HTTP_SMALL_BODY = 16 * 1024, /* bodies up to this size are accepted even if their owner has
+                                       used up its share of memory */
     QN_HTTP_UNREAD_MS = 10 * 1000   /* time without progress after which an unread reply may be cut
                                        off because its owner holds too much */
 };

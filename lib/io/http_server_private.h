@@ -28,7 +28,8 @@ struct qn_link {
     struct qn_link *prev, *next;
     struct qn_link *ready_prev, *ready_next; /* list of connections whose turn is due */
     bool ready;
-    bool narrow;    /* beyond the limits: accepted for one vital request, or none */
+    bool narrow;    /* accepted although the connections are at their limit, for one vital request
+                       or a refusal */
     bool lingering; /* refused: input is read and discarded */
     bool closing;   /* to be closed after the current reply */
     bool left;      /* the client has closed its sending side, and the reply is complete */
@@ -145,9 +146,11 @@ enum qn_next {
 /* http_server.c */
 extern const struct qn_pace_rule qn_http_head_rule, qn_http_idle_rule, qn_http_body_rule,
     qn_http_large_rule, qn_http_send_rule, qn_http_linger_rule, qn_http_narrow_rule;
-void qn_server_wake(struct qn_link *l);   /* schedules its turn, never runs it from within */
-void qn_server_widen(struct qn_link *l);  /* it begins to linger and no longer counts as narrow */
-void qn_server_forget(struct qn_link *l); /* removes it from the lists */
+void qn_server_wake(struct qn_link *l);   /* schedules the connection's turn; never runs it from
+                                             within */
+void qn_server_widen(struct qn_link *l);  /* the connection begins to linger and no longer counts as
+                                             narrow */
+void qn_server_forget(struct qn_link *l); /* removes the connection from the lists */
 const char *qn_server_date(struct qn_http_server *s); /* RFC 9110, 5.6.7; lent */
 
 /* http_link.c */
@@ -162,7 +165,7 @@ void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const vo
  */
 void qn_link_send_taking(struct qn_link *l, const void *head, size_t head_len, struct qn_buf *body);
 bool qn_link_owes(const struct qn_link *l);      /* bytes wait for the socket */
-int64_t qn_link_unsent(const struct qn_link *l); /* how many */
+int64_t qn_link_unsent(const struct qn_link *l); /* the number of these bytes */
 
 /* http_budget.c */
 /* Reserves memory for a body of this size (_grant), or extends the reservation of a growing body by

@@ -13,8 +13,9 @@
 
 enum {
     QN_LOOP_SLOW_MS = 20,
-    /* More threads than long tasks (requests to hubs, checksums, scans of large folders) ever
-     * occupy at the same time, so that short tasks, which requests wait for, always find one. */
+    /* There are always more workers than long tasks (requests to hubs, checksums, scans of large
+     * folders) running at the same time, so a short task that a request waits for always finds
+     * one. */
     QN_LOOP_WORKERS = 8
 };
 

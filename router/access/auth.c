@@ -150,9 +150,9 @@ static const struct qn_key_row *best_key(const struct qn_auth *a, const struct q
     return best;
 }
 
-/* Whether the peer is a program of the server's user. A page of another port of this machine may
- * belong to another user while the browser is the owner's; and behind an own proxy the client may
- * be anyone. */
+/* Whether the peer is a program of the server's user. A web page served from another port of this
+ * machine may belong to another user although the browser runs as the server's user; and behind a
+ * proxy on this machine the client may be anyone. */
 static enum qn_peer program_of(const struct qn_auth *a, const struct qn_visit *v)
 {
     bool own = !v->origin || own_page(v->origin, v->host) || listed(a->allow_origins, v->origin);

@@ -49,29 +49,31 @@ enum qn_verdict {
     QN_BAD_HOST,   /* 403 */
     QN_BAD_ORIGIN, /* 403 */
     QN_NO_KEY,     /* 401: no key, or an invalid one */
-    QN_NO_ADMIN,   /* 403: the key has no such right, or the peer is another user */
-    QN_NO_USER,    /* 403: the same, because the peer's user (UID) is unknown */
+    QN_NO_ADMIN,   /* 403: this needs an admin key or, if there is none, a program of the server's
+                      user */
+    QN_NO_USER,    /* 403: likewise, and the user (UID) of the peer is unknown */
     QN_VERDICTS
 };
 
-/* The first check. */
+/* The first of the three checks: where the request comes from. */
 enum qn_verdict qn_auth_guard(const struct qn_auth *a, const struct qn_visit *v);
-/* The other two. *key: the valid key that was sent, NULL: none. */
+/* The second and third check: the key, and the right to change the server. *key: the valid key that
+ * was sent, NULL: none. */
 enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
                               enum qn_route_class class, const struct qn_key_row **key);
 
 /* Collects the properties of an HTTP request. Strings of *v are lent for the life of the request.
  */
 void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_ends *ends);
-/* The same for a WebSocket request. Browsers cannot add headers to it, so its key may also be the
- * query parameter api_key, or be offered as the subprotocol "bearer." followed by the key in
- * base64url. */
+/* The same for a WebSocket request. Browsers cannot add headers to it, so the client may also send
+ * its key as the query parameter api_key, or offer it as the subprotocol "bearer." followed by the
+ * key in base64url. */
 void qn_auth_visit_socket(const struct qn_http_upgrade *u, struct qn_visit *v,
                           struct qn_http_ends *ends);
 enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const struct qn_visit *v,
                               enum qn_route_class class);
 
-/* The identity of a client, where it decides what a request may see and change. */
+/* The part of a client's identity on which depends what its request may see and change. */
 struct qn_caller {
     uint64_t key; /* id of the key that was sent; 0: none */
     bool admin;   /* has the rights that QN_ADMIN routes require */
@@ -91,8 +93,8 @@ bool qn_auth_sees_inside(const struct qn_http *h);
 /* True when a proxy has forwarded the request, so that its client may be on any machine. */
 bool qn_auth_is_relayed(const struct qn_http *h);
 
-/* True when keys exist and the request has sent none: on an open route it learns that the server is
- * alive, and no details. */
+/* True when keys exist and the request has sent none. On an open route such a client is told that
+ * the server is alive, but no details. */
 bool qn_auth_is_stranger(const struct qn_auth *a, const struct qn_http *h);
 
 /* Logs settings that may leave the server open unintentionally. */

@@ -35,10 +35,11 @@ const char *qn_client_id(struct qn_http *h);
  * "environment@ADDRESS". Lent for the life of the request. */
 const char *qn_client_proven(struct qn_http *h);
 
-/* The identity between which shared resources are divided: the proven identity, but programs of
- * this machine without a key of their own are distinguished by their user, as reported by the
- * kernel: "user/1000", "environment/user/1000", and "user/unknown" where the kernel does not report
- * it. No key's name has a slash. Lent for the life of the request. */
+/* The identity by which shared resources are divided fairly. It is the proven identity, except that
+ * programs of this machine without a key of their own are distinguished by the user who runs them,
+ * as reported by the kernel: "user/1000", with the environment's key "environment/user/1000", and
+ * "user/unknown" if the kernel does not report the user. These cannot be mistaken for a key's name,
+ * which never has a slash. Lent for the life of the request. */
 const char *qn_client_owner(struct qn_http *h);
 
 #endif

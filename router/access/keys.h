@@ -45,7 +45,8 @@ void qn_key_sum(const char *secret, unsigned char out[static QN_SHA256_BYTES]);
 
 /* QN_ECONFLICT: the name is taken. QN_ELIMIT: too many. */
 qn_err qn_keys_add(struct qn_keys *k, const struct qn_key_row *row, struct qn_error *e);
-/* QN_ENOTFOUND; QN_ECONFLICT: it comes from the environment. */
+/* QN_ENOTFOUND: there is no key of this name; QN_ECONFLICT: the key comes from the environment and
+ * cannot be removed. */
 qn_err qn_keys_remove(struct qn_keys *k, const char *name, struct qn_error *e);
 
 /* Checks whether a key of this name could be added: the errors of qn_keys_add. */

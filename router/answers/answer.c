@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One row per error code. The first status and the code are for a request, the second status for
- * the same error while its model was being loaded. */
+/* One row per error code. status, type and code: for an error of the request itself. loading: the
+ * status if the error occurred while the request's model was being loaded. */
 static const struct {
     int status;
     const char *type, *code; /* code NULL: null in the body */
@@ -45,7 +45,8 @@ static const struct {
 
 enum { BODY_MAX = 64 * 1024, MODEL_SHOWN_MAX = 1024 };
 
-/* An error with all values that any family writes. */
+/* An error with all values that error bodies can have; each family (family.h) writes some of
+ * them. */
 struct saying {
     int status;
     const char *type, *code, *message;
@@ -170,7 +171,8 @@ static void write_body(const struct saying *s, enum qn_family family, struct qn_
     qn_jw_obj_end(&w);
 }
 
-/* These codes tell Lemonade's clients whether unpinning a model would help, or unloading one. */
+/* Lemonade's clients tell by these codes what prevents a load: pinned models, or the rules of a
+ * group. */
 static void name_conflict(struct saying *s)
 {
     static const struct {
@@ -238,7 +240,8 @@ const struct qn_profile *qn_request_profile(const struct qn_http *h)
 enum qn_family qn_request_family(const struct qn_http *h)
 {
     enum qn_family family = qn_family_of(qn_request_profile(h), qn_http_path(h));
-    /* Anthropic's clients list models at the path that they share with OpenAI's. */
+    /* /v1/models is a path of both APIs: OpenAI's family is the default, and this header shows that
+     * a client expects Anthropic's. */
     if (family == QN_FAMILY_ERROR && qn_http_header(h, "anthropic-version"))
         family = QN_FAMILY_ANTHROPIC;
     return family;

@@ -32,8 +32,9 @@ struct qn_problem {
 
 int qn_problem_status(const struct qn_problem *p);
 
-/* Sets the status and code that the profile has for this error, unless the problem has a status
- * already or its family belongs to another API. */
+/* Sets the status and code that the profile has for the problem's error code. Does nothing if the
+ * problem has a status already or occurred while a model was loaded, or if `family` is not one of
+ * the profile's. */
 void qn_problem_adapt(struct qn_problem *p, const struct qn_profile *profile,
                       enum qn_family family);
 
@@ -61,8 +62,8 @@ void qn_answer_problem(struct qn_http *h, const struct qn_problem *p);
 void qn_answer_error(struct qn_http *h, const struct qn_error *e);
 void qn_answer_json(struct qn_http *h, int status, const struct qn_buf *body);
 
-/* For errors without an error code: 403, 404, 405, 413, 415, 431. type is a slug and also the
- * code. */
+/* For errors without an error code: 403, 404, 405, 413, 415, 431. type: a short identifier, which
+ * is also the error's code. */
 void qn_answer_plain(struct qn_http *h, int status, const char *type, const char *message);
 /* The body for qn_answer_plain. path MAY be NULL: not shown. */
 void qn_plain_body(enum qn_family family, int status, const char *type, const char *message,

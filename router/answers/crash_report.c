@@ -9,13 +9,14 @@
 
 enum { WORDS_LINES = 3, WORDS_LINE_MAX = 300 };
 
-/* The bytes of a line that are shown: no truncated UTF-8 character. */
+/* The number of a line's n bytes that are shown: at most max, and no incomplete UTF-8 character. */
 static size_t shown(const char *line, size_t n, size_t max)
 {
     return n > max ? qn_utf8_whole(line, max) : n;
 }
 
-/* The beginning of the line before p, which is at the text's beginning or after a newline. */
+/* p is the beginning of a line or the end of the text; returns the beginning of the line before it,
+ * or `text` if there is none. */
 static const char *line_before(const char *text, const char *p)
 {
     p -= p > text;

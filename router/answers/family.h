@@ -8,7 +8,7 @@ struct qn_profile;
 enum qn_family {
     QN_FAMILY_ERROR,     /* {"error":{message,type,param,code}}; code is a string or null */
     QN_FAMILY_NUMBER,    /* the same; code is the HTTP status */
-    QN_FAMILY_ENGINES,   /* the same; type is one of OpenAI's three, code a string or null */
+    QN_FAMILY_ENGINES,   /* the same; type is one of OpenAI's three types, code a string or null */
     QN_FAMILY_STATUS,    /* {"status":"error","message":...,"error":{...}}: for requests that change
                             models */
     QN_FAMILY_TEXT,      /* {"error":"text"} */

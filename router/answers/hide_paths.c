@@ -9,8 +9,8 @@
 
 enum { ROUTE_MAX = 64 }; /* bytes that are compared to recognise an API's path */
 
-/* True for a word that begins with a slash, contains another one later (in "//" it is the rest of a
- * URL) and is no path of an API. */
+/* True for a word that looks like a file's absolute path: it begins with one slash (two slashes are
+ * part of a URL), has another slash later, and is no path of an API. */
 static bool is_file(const char *word, size_t n)
 {
     char path[ROUTE_MAX];

@@ -86,7 +86,7 @@ static const struct qn_profile rows[] =
                 .owned_by = "dppan",
                 .family = QN_FAMILY_ERROR,
                 .chat_family = QN_FAMILY_TEXT,
-                /* By this status its clients recognise an unknown model. */
+                /* The clients of this profile recognise an unknown model by this status. */
                 .statuses = {{QN_ENOTFOUND, 422, NULL}},
                 .chat = {.max_tokens = 512, .temperature = 0.8, .top_p = 0.95},
                 .complete = {.max_tokens = 512, .temperature = 0.8, .top_p = 0.95},

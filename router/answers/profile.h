@@ -13,7 +13,8 @@
 
 enum { QN_PROFILE_COUNT = 7, QN_PROFILE_STATUSES_MAX = 4 };
 
-/* The main port's default profile, and all names for messages. */
+/* The name of the profile that the main port has unless it is set, and the list of all profiles'
+ * names for error messages. */
 #define QN_PROFILE_MAIN_NAME "lemonade"
 #define QN_PROFILE_NAMES "lemonade, ollama, auto, layerscale, dppan, kolosal or localllm"
 
@@ -25,7 +26,7 @@ struct qn_profile_defaults {
     bool max_with_prompt; /* max_tokens includes the prompt's tokens */
 };
 
-/* The error for a request that meets a full queue, or times out. status 0: the common one. */
+/* The error for a request that meets a full queue, or times out. status 0: as without a profile. */
 struct qn_profile_refusal {
     int status;
     const char *type;    /* of the error */
@@ -42,7 +43,7 @@ struct qn_profile_status {
 
 /* Which model serves a request without a model's name, or with an unknown one. */
 enum qn_profile_model {
-    QN_MODEL_REQUIRED,   /* none: 400, or 404 */
+    QN_MODEL_REQUIRED,   /* no model: 400 for a request without a name, 404 for an unknown name */
     QN_MODEL_NAMED_ONLY, /* the model used last, for a request without a name; 404 for an unknown
                             name */
     QN_MODEL_ANY         /* the model used last, in both cases */
@@ -54,7 +55,7 @@ enum qn_health_part {
     QN_HEALTH_SYSTEM = 2,   /* the time, the system, and engines as one object of counts */
     QN_HEALTH_ENGINES = 4,  /* engines as an array; replaces the counts */
     QN_HEALTH_OK = 8,       /* "ok":true */
-    QN_HEALTH_HEALTHY = 16, /* status is "healthy", else "ok" */
+    QN_HEALTH_HEALTHY = 16, /* "status" is "healthy"; without this bit it is "ok" */
     QN_HEALTH_SILENT = 32,  /* no body: 200, or 503 while no model is loaded */
     QN_HEALTH_SERVER = 64   /* the server's own process */
 };
@@ -63,11 +64,12 @@ struct qn_profile {
     const char *name;
     const char *owned_by; /* in the entries of GET /v1/models */
 
-    /* Errors. family applies to paths that several APIs share, chat_family to /v1/chat and
-     * below. */
+    /* Errors. `family` applies to paths that several APIs share, `chat_family` to /v1/chat and the
+     * paths below it. */
     enum qn_family family, chat_family;
     struct qn_profile_status
-        statuses[QN_PROFILE_STATUSES_MAX]; /* in these families, except for load errors */
+        statuses[QN_PROFILE_STATUSES_MAX]; /* replace the usual statuses in these two families,
+                                              except for load errors */
     bool error_then_done; /* an error in a stream is followed by the end-of-stream mark */
 
     /* Requests. */
@@ -78,7 +80,7 @@ struct qn_profile {
 
     /* Waiting for a model. */
     int64_t queue; /* requests that may wait where no setting limits them; < 0: unlimited */
-    struct qn_profile_refusal queue_full, timed_out; /* only in `family` */
+    struct qn_profile_refusal queue_full, timed_out; /* for paths of `family` only */
 
     /* Replies. */
     const char
@@ -97,8 +99,8 @@ const struct qn_profile *qn_profile_find(const char *name); /* NULL: unknown */
 
 const struct qn_profile *qn_profile_main(void); /* QN_PROFILE_MAIN_NAME */
 const struct qn_profile *
-qn_profile_more(void); /* Of an additional port without a profile setting. */
+qn_profile_more(void); /* of an additional port for which no profile is set */
 const struct qn_profile *
-qn_profile_ollama(void); /* Of the port that Ollama's clients use by default. */
+qn_profile_ollama(void); /* of the port that Ollama's clients use by default */
 
 #endif

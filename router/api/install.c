@@ -78,7 +78,9 @@ static void answer_success(struct asker *a, const struct qn_engine *en)
     qn_buf_deinit(&body);
 }
 
-/* An installation that failed is not an error of the request; offline is a state of the server. */
+/* A failed installation has the status of a failed load, not 4xx, because the request is not at
+ * fault. If the server is offline, the reply has the status and code that Lemonade's clients expect
+ * for that. */
 static void answer_failure(struct asker *a, const struct qn_error *e)
 {
     if (qn_api_pull_offline(a->api->puller, e))

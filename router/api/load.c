@@ -216,7 +216,7 @@ static void load_answer(struct asker *a)
     asker_free(a);
 }
 
-/* The model is loaded in any case, but `pinned` may not have been saved. */
+/* The model is loaded even if `pinned` could not be saved. */
 static void load_saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;

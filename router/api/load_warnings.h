@@ -18,7 +18,8 @@ struct qn_load_warnings {
     size_t n;
 };
 
-/* Options of the request that mean nothing here (see qn_load_option_idle). body: the request. */
+/* Options of the request that have no effect in quince (see qn_load_option_idle). body: the
+ * request. */
 void qn_load_warn_of_idle(struct qn_load_warnings *w, const struct qn_jref *body,
                           struct qn_arena *arena);
 

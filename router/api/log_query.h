@@ -1,4 +1,5 @@
-/* Which lines of the log a reader asks for, for all kinds of requests. */
+/* A query for lines of the log, the same for all requests that read the log: which lines the reader
+ * asks for and may see. */
 #ifndef QN_API_LOG_QUERY_H
 #define QN_API_LOG_QUERY_H
 
@@ -21,17 +22,18 @@ struct qn_log_query {
     int64_t lost;   /* lines between the reader's last one and the oldest in the ring */
 };
 
-/* Prepares a query. A number of another run of the server is ignored: then all lines in the ring
- * are sent. A client without admin rights gets only the lines about its own requests, as others
- * contain paths, names and times. caller is borrowed for the query's life. QN_ENOTFOUND (param
- * "model"): no such model; QN_EINVAL (param "level"). */
+/* Prepares a query. If wish->after comes from an earlier run of the server, it is ignored, and all
+ * lines in the ring are sent. A client without admin rights gets only the lines about its own
+ * requests, as others contain paths, names and times. caller is borrowed for the query's life.
+ * QN_ENOTFOUND (param "model"): no such model; QN_EINVAL (param "level"). */
 qn_err qn_log_query_init(const struct qn_watch_api *api, const struct qn_caller *caller,
                          const struct qn_log_wish *wish, struct qn_log_query *q,
                          struct qn_error *e);
 void qn_log_query_deinit(struct qn_log_query *q);
 
-/* Reads the members of a query: after_seq (or after), log_id, model, level, lines. get returns the
- * value of one, NULL if it is absent. *wish has the defaults. QN_EINVAL names the member. */
+/* Reads the members of a query: after_seq (or after), log_id, model, level, lines. `get` returns
+ * the value of a member, or NULL if it is absent. Before the call *wish has the defaults of `after`
+ * and `lines`; absent texts become NULL. QN_EINVAL, with the member in the message. */
 qn_err qn_log_wish_read(const char *(*get)(void *ctx, const char *name), void *ctx,
                         struct qn_log_wish *wish, struct qn_error *e);
 

@@ -72,8 +72,8 @@ static void whole_timing(struct qn_buf *out, const struct family *f, const struc
     qn_expose_histogram(out, f->name, NULL, timing(s, t), qn_timing_bounds(t));
 }
 
-/* The same for each model. What happened without a model has no label, so that the sum is
- * complete. */
+/* The same for each model. A counter's last line has no label: it is what happened without a model,
+ * so that the lines add up to the number of the whole server. */
 
 static void count_by_model(struct qn_buf *out, const struct family *f, const struct scene *s)
 {

@@ -34,7 +34,7 @@ void qn_api_ollama_root(const struct qn_ollama_api *api, struct qn_http *h, cons
     qn_http_reply(h, 200, "text/plain; charset=utf-8", running, sizeof running - 1);
 }
 
-/* There are no jobs elsewhere. */
+/* Says that Ollama's servers are not used. */
 void qn_api_ollama_status(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     static const char body[] = "{\"cloud\":{\"disabled\":true,\"source\":\"quince\"}}";
@@ -43,7 +43,7 @@ void qn_api_ollama_status(const struct qn_ollama_api *api, struct qn_http *h, co
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
 }
 
-/* There are no accounts. */
+/* Refuses the query for the user's account at Ollama: there are no accounts. */
 void qn_api_ollama_me(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     (void)api;

@@ -23,7 +23,7 @@ struct asker {
     const struct qn_ollama_api *api;
     struct qn_waiting client;
     bool lines;  /* the success is sent as a stream of states, otherwise as one reply */
-    bool silent; /* or by the status alone */
+    bool silent; /* the success is reported by the status alone */
     char *name;  /* name of the row that is replaced or removed */
     char *file;  /* its former file; NULL: none */
 };
@@ -143,7 +143,8 @@ struct making {
     size_t n;
     bool large;
     struct qn_json *doc, *written;    /* the body; the contents of its Modelfile, or NULL */
-    struct qn_jref root, said;        /* roots of the two; said is root if there is no Modelfile */
+    struct qn_jref root, said;        /* roots of the two; `said` is `root` if there is no
+                                         Modelfile */
     const char *name, *from, *digest; /* name of the new model; from or digest is NULL */
     bool lines;                       /* the reply is a stream of states */
     const char *base, *preset;

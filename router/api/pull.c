@@ -52,8 +52,8 @@ static void gone(void *ctx)
 
 bool qn_api_pull_offline(const struct qn_puller *puller, const struct qn_error *e)
 {
-    /* An error because no engine runs the model, or no hub has it, names a member of the
-     * request. */
+    /* Errors because no engine runs the model, or no hub has it, have a member of the request as
+     * param. */
     bool network = e->code == QN_EUNSUPPORTED && !*e->param;
     return qn_web_is_offline(puller->web) && (e->code == QN_ENOTFOUND || network);
 }
@@ -98,7 +98,7 @@ void qn_api_pull_refuse(const struct qn_puller *puller, struct qn_http *h, const
         qn_answer_plain(h, 400, "unknown_model", e->message);
     else {
         struct qn_error shown = *e;
-        if (qn_str_eq(shown.param, QN_PULL_NETWORK)) /* it is not a member of the request */
+        if (qn_str_eq(shown.param, QN_PULL_NETWORK)) /* the param is not a member of the request */
             shown.param[0] = '\0';
         qn_answer_problem(h, &(struct qn_problem){.error = &shown, .model = model});
     }

@@ -20,7 +20,8 @@ const char *qn_api_pull_code(const struct qn_puller *puller, const struct qn_err
  * client is an admin. */
 struct qn_error qn_api_pull_shown(const struct qn_http *h, const struct qn_error *e);
 
-/* Writes a job the same way. */
+/* Writes a job as it may be shown to the client: without folders of this machine, unless the client
+ * is an admin. */
 void qn_api_pull_job(const struct qn_http *h, const struct qn_pull_view *v, struct qn_jw *w);
 
 /* Answers with the error; model MAY be NULL. */

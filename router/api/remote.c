@@ -1,4 +1,5 @@
-/* See api/remote.h. A worker writes the file, then the row that names it is stored. */
+/* See api/remote.h. A worker writes the file, then a row of the catalog with the file's path is
+ * stored. */
 #include "api/remote.h"
 
 #include "answers/answer.h"

@@ -7,7 +7,7 @@
 #include "models/inventory.h"
 #include "models/residency.h"
 
-/* These clients' words for a child's states. */
+/* The state of a model's process in llama-swap's words. */
 static const char *state_word(const struct qn_loaded *m)
 {
     switch (m->status.state) {

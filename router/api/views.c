@@ -145,8 +145,8 @@ static qn_err options_of(const struct qn_model_row *row, const struct qn_jref *g
     return QN_OK;
 }
 
-/* Without im it only checks, and counts the models; with im it changes them and writes the names of
- * models that are not installed. */
+/* Without `im` it only checks, and counts the models; with `im` it changes them and writes the
+ * names of models that are not installed. */
 static qn_err take_options(const struct qn_models_api *api, const struct qn_jref *root,
                            struct qn_jw *w, struct importing *im, size_t *n, struct qn_error *e)
 {

@@ -63,10 +63,10 @@ struct qn_request {
      * loaded, then the reply ends. */
     struct qn_job *jobs;
     size_t n_jobs;
-    /* Context in tokens for loading the model; QN_UNSET (before parse): as it is. */
+    /* Context in tokens for loading the model; QN_UNSET, the value before parse: unchanged. */
     int64_t context;
-    /* How long the model stays loaded after this request: QN_UNSET (before parse): as configured; <
-     * 0: without limit; 0: it is unloaded when the reply has ended. */
+    /* How long the model stays loaded after this request: QN_UNSET, the value before parse: as
+     * configured; < 0: without limit; 0: it is unloaded when the reply has ended. */
     int64_t keep_alive_ms;
     bool must_reason; /* refuse a model that is known not to reason */
     /* Set on the reply, even if the request fails. */
@@ -82,8 +82,8 @@ struct qn_reply {
     struct qn_arena *arena; /* the request's arena */
     struct qn_buf *out;
     const char *id; /* random letters and digits, to which the dialect adds its prefix */
-    /* The same for a stored response. A client with this id can request the response, so it appears
-     * only in the reply. QN_ANSWER_ID_DIGITS. */
+    /* QN_ANSWER_ID_DIGITS random digits for a stored response. A client that has this id can
+     * request the response, so the id appears only in the reply. */
     const char *answer_id;
     int64_t created_s;  /* Unix time */
     int64_t began_ms;   /* qn_now_ms at the request's arrival */
@@ -106,9 +106,9 @@ struct qn_dialect {
     bool form;               /* the body is multipart/form-data */
     bool installs;  /* a known model that is not installed is downloaded at its first use */
     bool last_used; /* a request without a model uses the loaded model that was used last */
-    /* MAY. Which stored responses parse needs: one whose whole conversation is needed (*chain is
-     * unchanged if none is), and single ones; returns the number of the latter. doc is an object
-     * that has not been checked. */
+    /* MAY. Tells which stored responses parse needs: *chain becomes the id of a response whose
+     * whole conversation is needed (unchanged if there is none), and the ids of single responses
+     * are written; returns their number. doc is an object that has not been checked. */
     size_t (*earlier)(const struct qn_json *doc, struct qn_arena *arena, const char **chain,
                       const char *ids[QN_EARLIER_MAX]);
     /* MUST. Fills rq; every error has the faulty member in e->param. */

@@ -9,8 +9,8 @@
 struct qn_pull_first; /* a request that waits for a download */
 
 /* Begins to wait if the model is in the built-in list, or in the catalog without its files, and the
- * server is online; else *out is NULL, and the request goes on at once. done is called once, not
- * from within, with NULL when the model has been downloaded. */
+ * server is online; else *out is NULL, and the request goes on at once. done is called once, never
+ * from within this call, with NULL when the model has been downloaded. */
 /* owner: the owner of the download, see access/owner.h. */
 qn_err qn_pull_first(const struct qn_puller *p, const char *name, const char *owner,
                      void (*done)(void *ctx, const struct qn_error *e), void *ctx,

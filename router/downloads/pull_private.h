@@ -102,7 +102,7 @@ struct qn_pull_job *qn_pull_job_new(struct qn_pulls *p, const char *id, struct q
 void qn_pull_schedule_soon(struct qn_pulls *p);
 /* The job has failed: schedules an automatic retry, where that makes sense. */
 void qn_pull_retry_later(struct qn_pull_job *j);
-/* True when files are missing and may only come from other machines. */
+/* Whether the job still has to fetch files, and its order allows requests to hubs. */
 bool qn_pull_needs_others(const struct qn_pull_job *j);
 qn_err qn_pull_refuse_offline(const struct qn_pull_job *j, struct qn_error *e); /* QN_ENOTFOUND */
 
@@ -117,7 +117,7 @@ qn_err qn_pull_make_room(struct qn_pulls *p, const char *owner, bool admin, stru
 struct qn_pull_job *qn_pull_next(const struct qn_pulls *p, enum qn_pull_turn kind,
                                  bool (*may)(const struct qn_pull_job *j));
 /* A fetching job that should be interrupted in favour of one for which `may` is true, because that
- * one has a higher priority; or the same priority and its owner has at least two threads less; or
+ * one has a higher priority; or the same priority and its owner has at least two threads fewer; or
  * its owner has no thread and this job has fetched for a slice (qn_pulls_config.slice_ms). A job
  * whose file could not be continued keeps its thread. NULL: none; then *look_at_ms is the time of
  * the next check, INT64_MAX: none until something changes. */

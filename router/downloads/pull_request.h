@@ -36,7 +36,7 @@ qn_err qn_pull_by_name(const struct qn_puller *p, const char *name, bool ollama,
 
 /* From the body of POST pull. An admin may redefine a name that is in use. Other clients may pull
  * what the name means already, or add a name without a meaning; otherwise admin_only is set and the
- * order is unset. QN_EINVAL names the invalid member. */
+ * order is unset. QN_EINVAL: a member is invalid; the message names it. */
 qn_err qn_pull_by_request(const struct qn_puller *p, const struct qn_jref *root, bool admin,
                           struct qn_arena *a, struct qn_pull_asked *out, struct qn_error *e);
 

@@ -103,7 +103,7 @@ void qn_pull_resolve(struct qn_pull_job *j)
     qn_loop_work(j->pulls->config.loop, resolve_work, resolve_done, run_new(j));
 }
 
-/* Joins the thread, whichever comes first: the step's end or the server's. */
+/* Joins the step's thread. Called when the step or the server ends, whichever comes first. */
 static void join(struct qn_pull_run *r)
 {
     if (r->threaded)

@@ -145,7 +145,7 @@ void qn_pull_retry_later(struct qn_pull_job *j)
 
 /* ---- changed settings ---- */
 
-/* True when files are missing and may only come from other machines. */
+/* Whether the job still has to fetch files, and its order allows requests to hubs. */
 bool qn_pull_needs_others(const struct qn_pull_job *j)
 {
     return !j->plan->order.local && !qn_pull_is_over(j->m.state) && j->m.state != QN_PULL_FINISHING;

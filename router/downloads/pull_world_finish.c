@@ -118,9 +118,9 @@ static void old_removed(void *ctx)
     finishing_free(f);
 }
 
-/* The current meaning of the name, which an order that does not redefine it keeps: the model's
- * checkpoint, "": nothing yet. NULL with an error: the name has become another model since the
- * order. */
+/* What the name means now: the checkpoint of the model that has it, or "" if none has. An order
+ * that does not redefine the name may only keep this meaning. NULL, with an error: the name has
+ * become another model since the order. */
 static const char *meaning_of(struct finishing *f)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);

@@ -28,8 +28,8 @@ enum {
     QN_PULL_WATCHERS_MAX = 64, /* clients of one owner that get one job's progress events */
     QN_PULL_PRIORITY_MAX = 100,
     QN_PULL_TICK_MS = 200,
-    QN_PULL_SLICE_MS = 2 * 60 * 1000, /* how long a fetching job keeps its thread while the jobs of
-                                         an owner without a thread wait */
+    QN_PULL_SLICE_MS = 2 * 60 * 1000, /* how long a job may fetch without interruption while a job
+                                         of another owner waits of whose jobs none is fetching */
     QN_PULL_ETAG_MAX = 256
 };
 /* A job that failed because of the network is retried automatically, after pauses that double. */
@@ -78,7 +78,7 @@ struct qn_pull_steps {
     qn_err (*fetch)(void *ctx, struct qn_pull_part *parts, size_t n, const atomic_bool *stop,
                     struct qn_error *e);
     /* Loop. All files are there: unpacks an archive and registers the model. done is called once on
-     * the loop, not from within; *stop as above. */
+     * the loop, never from within this call; *stop as above. */
     void (*finish)(void *ctx, const struct qn_pull_order *order,
                    const struct qn_download_file *files, size_t n, const atomic_bool *stop,
                    void (*done)(void *arg, const struct qn_error *e), void *arg);
@@ -127,7 +127,8 @@ struct qn_pull_wish {
     const struct qn_pull_order *order;
     const char
         *owner; /* the requesting owner (access/owner.h); NULL: the server itself, as an admin */
-    bool admin; /* the client is an admin: other owners' jobs are dropped for it */
+    bool admin; /* the client is an admin: it may change jobs of other owners, and QN_PULL_OWNER_MAX
+                   does not apply */
     int64_t priority; /* QN_UNSET_PRIORITY: unchanged, 0 for a new job. For a job with other owners,
                          only an admin's value counts */
     bool until_gone;  /* the job is cancelled when the last client with this flag leaves, unless
@@ -135,9 +136,9 @@ struct qn_pull_wish {
 };
 #define QN_UNSET_PRIORITY INT64_MIN
 
-/* Begins the download, or joins the existing one, of which the client becomes an owner, too. Events
- * are not called from within. QN_ECONFLICT: another download for that name is not over, or has
- * failed and belongs to another owner; QN_EBUSY: stopping, too many jobs, or
+/* Begins the download, or joins the existing one, of which the client becomes an owner, too. No
+ * event is called from within this call. QN_ECONFLICT: another download for that name is not over,
+ * or has failed and belongs to another owner; QN_EBUSY: stopping, too many jobs, or
  * QN_PULL_WATCHERS_MAX. */
 qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
                     const struct qn_pull_events *ev, void *ctx, struct qn_pull_client **out,

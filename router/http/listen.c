@@ -149,7 +149,8 @@ static void close_all(struct qn_listen *ls)
     ls->n = 0;
 }
 
-/* True when the machine has no address of this kind: a system without IPv6 still has 127.0.0.1. */
+/* Whether binding failed because the machine has no address of this kind. Such a failure is ignored
+ * if another address can be bound: a system without IPv6 still has 127.0.0.1. */
 static bool missing(int why)
 {
     return why == EAFNOSUPPORT || why == EADDRNOTAVAIL || why == EPROTONOSUPPORT;

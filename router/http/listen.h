@@ -17,8 +17,8 @@ struct qn_listen_address {
      * resolved. */
     const char *host;
     int port;             /* 0 picks a port that is free on all of them */
-    const char *host_set; /* for messages: the setting with the address, */
-    const char *port_set; /* and how the port is set: "--port N" */
+    const char *host_set; /* for messages: the setting that has the address */
+    const char *port_set; /* for messages: how the port is set, "--port N" */
     bool guarded;         /* false: an address that other machines can reach is refused */
     int tag;              /* for every connection (qn_http_tag) */
 };

@@ -22,7 +22,7 @@ struct qn_ports {
     struct qn_listeners places; /* additional ports */
     struct qn_listen *more[QN_LISTENERS_MAX];
     struct qn_listen *ollama;                    /* NULL: off, or unavailable */
-    char ollama_setting[QN_PORTS_SETTING_MAX];   /* the setting's value for it */
+    char ollama_setting[QN_PORTS_SETTING_MAX];   /* value of the setting ollama-port */
     char ollama_message[QN_PORTS_MESSAGE_MAX];   /* why it is not open; "": it is open, or off */
     struct qn_listen *adopted[QN_PROFILE_COUNT]; /* passed, and not for the main port */
     struct qn_listen *sockets; /* the port for WebSockets; NULL: the setting is off */
@@ -52,7 +52,7 @@ size_t qn_ports_own(const struct qn_ports *p, int out[static QN_PORTS_OWN_MAX]);
  * messages: "--port N". */
 const char *qn_ports_set_by(const char *setting);
 
-/* True when other machines can reach any of them. */
+/* True when other machines can reach any of the server's ports. */
 bool qn_ports_open_to_others(const struct qn_ports *p);
 /* The port where Lemonade's clients expect WebSockets. */
 int qn_ports_websocket(const struct qn_ports *p);

@@ -1,5 +1,5 @@
-/* See ports_try.h. All addresses stay open until the last one is: two may conflict with each
- * other. */
+/* See ports_try.h. All addresses stay open until the last one has been opened, because two of them
+ * may conflict with each other. */
 #include "http/ports_try.h"
 
 #include "base/arena.h"
@@ -33,8 +33,8 @@ static bool is_any(const char *host)
     return qn_str_eq(host, "0.0.0.0") || qn_str_eq(host, "::") || qn_str_eq(host, "[::]");
 }
 
-/* Strings are lent until the trial is over. changed: tests this port; otherwise any port of that
- * address. */
+/* Strings are lent until the trial is over. `changed` is true: tests this port; false: any port of
+ * that address. */
 static qn_err try_one(struct trial *t, const char *setting, const char *host, int64_t port,
                       bool changed, struct qn_error *e)
 {

@@ -524,7 +524,8 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     s->events = EPOLLIN | EPOLLRDHUP;
     qn_debug("ws", "opened path=%.200s", u->path);
     if (qn_watch_add(ws->loop, s->fd, s->events, on_socket, s, &s->watch, &e)) {
-        /* `opened` has not been called for it. */
+        /* The route's `opened` has not been called for s, so its `closed` must not be called
+         * either. */
         qn_error_log("ws", "%s", e.message);
         s->route = &nobody;
         session_free(s);

@@ -18,9 +18,9 @@
 
 enum {
     QN_WS_SESSIONS_MAX = 256,
-    QN_WS_OWNER_MAX = 64, /* sessions of one owner (access/owner.h) */
-    QN_WS_KERNEL_BYTES =
-        128 * 1024 /* Of a session, in the system's send buffer, besides waiting_max. */
+    QN_WS_OWNER_MAX = 64,           /* sessions of one owner (access/owner.h) */
+    QN_WS_KERNEL_BYTES = 128 * 1024 /* Bytes of a session that may be in the system's send buffer,
+                                       in addition to waiting_max. */
 };
 
 struct qn_ws_limits {

@@ -22,7 +22,8 @@ const char *qn_choice_stand_in(const struct qn_models *models, struct qn_arena *
     return name;
 }
 
-/* Clients of some APIs name no model, or an arbitrary one. */
+/* Chooses a model for a request that names none, or names an unknown one, where the dialect and the
+ * profile allow that: clients of some APIs do so. */
 static void choose(const struct qn_models *models, const struct qn_dialect *dialect,
                    struct qn_request *rq)
 {

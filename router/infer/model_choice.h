@@ -6,8 +6,8 @@
 #include "dialects/dialect.h"
 #include "models/models.h"
 
-/* The default: the model that was used last and is loaded, else the first that ships with quince,
- * else NULL. The name is in the arena. */
+/* The default: of the models that are loaded, the one that was used last; if none is loaded, the
+ * first model that ships with quince; else NULL. The name is in the arena. */
 const char *qn_choice_stand_in(const struct qn_models *models, struct qn_arena *arena);
 
 /* Properties of the chosen model from the catalog; all strings are in the arena. */

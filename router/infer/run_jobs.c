@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that an event adds to a response besides its texts, and again for each input with a
- * result. */
+/* Bytes counted for an event besides its texts, and again for each of its results: what they add to
+ * the response. */
 enum { EVENT_REPLY_BYTES = 64 };
 
 /* A job that a worker encodes to a frame. */

@@ -31,9 +31,11 @@ struct qn_blob_shares {
 struct qn_blob_share *qn_blob_share_add(struct qn_blob_shares *s, const char *owner,
                                         const char *path, int64_t bytes);
 void qn_blob_share_drop(struct qn_blob_shares *s, struct qn_blob_share *share);
-/* Drops the blobs whose file has been removed or belongs to a model in snap. */
+/* Stops accounting for the blobs whose file no longer exists or belongs to a model in `snap`.
+ * Deletes no file. */
 void qn_blob_shares_prune(struct qn_blob_shares *s, const struct qn_snapshot *snap);
-/* Bytes that the owner may still send if max are allowed; < 0: it has QN_BLOB_OWNER_FILES blobs. */
+/* Bytes that the owner may still send if all blobs of an owner may have max bytes in all; < 0: the
+ * owner has QN_BLOB_OWNER_FILES blobs. */
 int64_t qn_blob_shares_left(const struct qn_blob_shares *s, const char *owner, int64_t max);
 void qn_blob_shares_deinit(struct qn_blob_shares *s);
 

@@ -219,8 +219,8 @@ void qn_blobs_watch(struct qn_blobs *b, struct qn_catalog *catalog)
     sweep(b);
 }
 
-/* Restarts only the time of files without a model: the metadata of a model's file depends on its
- * times. */
+/* The times of a file that belongs to a model are left alone, because the model's stored metadata
+ * depend on them. */
 bool qn_blob_ask(const struct qn_blobs *b, const char *path)
 {
     static const struct timespec now_and_then[2] = {{.tv_nsec = UTIME_NOW},
@@ -228,7 +228,7 @@ bool qn_blob_ask(const struct qn_blobs *b, const char *path)
     struct qn_snapshot *snap = qn_catalog_snapshot(b->catalog);
     bool there = qn_file_exists(path);
     if (there && !qn_file_is_used(snap, path))
-        /* On failure it is removed sooner. */
+        /* If setting the times fails, the file is only removed sooner. */
         (void)utimensat(AT_FDCWD, path, now_and_then, AT_SYMLINK_NOFOLLOW);
     qn_snapshot_unref(snap);
     return there;
@@ -318,7 +318,8 @@ void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, cons
     qn_loop_work(b->loop, check, checked, p);
 }
 
-/* Rows have paths without symbolic links. */
+/* Paths are compared after resolving symbolic links, because the catalog's rows have resolved
+ * paths. */
 static bool is_blob(const struct qn_blobs *b, const char *path)
 {
     char *dir = realpath(b->dir, NULL);

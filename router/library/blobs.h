@@ -37,22 +37,22 @@ char *qn_blob_path(const struct qn_blobs *b, const char *digest);
 /* True when the file exists; also restarts its time until removal. */
 bool qn_blob_ask(const struct qn_blobs *b, const char *path);
 
-/* Bytes that this owner may still send if max are allowed in blobs without a model; < 0: it has
- * QN_BLOB_OWNER_FILES of them. If less than wanted is left, the account is first updated from the
- * disk and the catalog. */
+/* Bytes that this owner may still send if the blobs of one owner that belong to no model may have
+ * max bytes in all; < 0: the owner has QN_BLOB_OWNER_FILES of them. If less than `wanted` is left,
+ * the account is first updated from the disk and the catalog. */
 int64_t qn_blobs_left(struct qn_blobs *b, const char *owner, int64_t max, int64_t wanted);
 
 /* Called once on the loop; e is NULL on success. */
 typedef void (*qn_blob_done)(void *ctx, const struct qn_error *e);
 
 /* Stores the request's body, which was collected in qn_blobs_dir, under its digest after verifying
- * it. QN_EINVAL: the checksum differs. The request may end meanwhile. owner: the owner whose
- * account it counts for (access/owner.h). */
+ * it. QN_EINVAL: the checksum differs. The request may end before the checksum is known. owner: the
+ * owner whose account the blob counts for (access/owner.h). */
 void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, const char *owner,
                  qn_blob_done done, void *ctx);
 
-/* A row with this file has been removed from the catalog: deletes the file, if it is a blob that no
- * other row has. */
+/* To be called when a row with this file has been removed from the catalog: deletes the file if it
+ * is a blob that no other row has. */
 void qn_blob_release(const struct qn_blobs *b, const struct qn_snapshot *snap, const char *path);
 
 #endif

@@ -199,8 +199,7 @@ qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_cus
         l->files[l->n_files++] = qn_arena_strdup(l->arena, row->files[i]);
     }
     note_keeper(l);
-    /* Another model's process may compute for this one; and a model that is not loaded counts as
-     * unloaded. */
+    /* A model that another model's process computes, or that is not loaded, counts as unloaded. */
     if (qn_inventory_computes(snap, row) != row ||
         qn_inventory_unload(with->models->inventory, l->name, on_unloaded, l, NULL))
         on_unloaded(l);

@@ -21,7 +21,7 @@ struct qn_custody_result {
     const char *note; /* a sentence about files that are kept, or NULL */
 };
 
-/* Called once, not from within; e is NULL on success. */
+/* Called once, never from within the function that takes it; e is NULL on success. */
 typedef void (*qn_custody_done)(void *ctx, const struct qn_custody_result *result,
                                 const struct qn_error *e);
 

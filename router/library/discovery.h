@@ -24,14 +24,15 @@ struct qn_discovery_config {
 /* Starts the first search. */
 struct qn_discovery *qn_discovery_new(const struct qn_discovery_config *config);
 
-/* Called once when a search that began after the call has ended; not from within. */
+/* Called once, when a search that began after the call of qn_discovery_again has ended; never from
+ * within that call. */
 typedef void (*qn_discovery_done)(void *ctx, size_t found);
 void qn_discovery_again(struct qn_discovery *d, qn_discovery_done done,
-                        void *ctx); /* Done MAY be NULL. */
+                        void *ctx); /* done MAY be NULL */
 
 /* Cancels the running search; call before the loop is freed. */
 void qn_discovery_stop(struct qn_discovery *d);
 void qn_discovery_free(
-    struct qn_discovery *d); /* Call after the loop has been freed; NULL allowed. */
+    struct qn_discovery *d); /* call after the loop has been freed; NULL allowed */
 
 #endif

@@ -82,8 +82,8 @@ static qn_err refuse_full(struct qn_error *e)
                    QN_INQUIRIES_WAITING_MAX);
 }
 
-/* Refuses the newest query of the owner with the most, if the new query's owner still has fewer
- * than that owner afterwards. */
+/* Makes room in a full queue: refuses the newest query of the owner who has the most queries,
+ * provided that the new query's owner then still has fewer than that owner. */
 static bool displace(struct qn_inquiries *q, const char *owner)
 {
     struct qn_tally held;
@@ -151,7 +151,7 @@ void qn_inquiries_stop(struct qn_inquiries *q)
     }
 }
 
-/* The loop has called done for every query that was begun. */
+/* No query is left here: the loop has called done for every query that was begun. */
 void qn_inquiries_free(struct qn_inquiries *q)
 {
     free(q);

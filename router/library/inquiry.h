@@ -17,15 +17,15 @@ struct qn_inquiries;
 struct qn_inquiry;
 
 struct qn_inquiries *qn_inquiries_new(struct qn_loop *l,
-                                      const struct qn_web *web); /* Web is lent. */
+                                      const struct qn_web *web); /* web is lent */
 /* Stops running queries and ends queued ones; call before the loop is freed, when no client is
  * left. NULL allowed, as below. */
 void qn_inquiries_stop(struct qn_inquiries *q);
 void qn_inquiries_free(struct qn_inquiries *q); /* call after the loop has been freed */
 
 /* Queues a query. owner: see client_id.h; copied. ask: runs on a worker, blocking; web has the
- * query's own stop flag. done: called on the loop, exactly once, not from within; e is NULL when
- * ask returned QN_OK. QN_EBUSY when the queue is full (done is then not called). */
+ * query's own stop flag. done: called on the loop, exactly once, never from within this call; e is
+ * NULL when ask returned QN_OK. QN_EBUSY when the queue is full (done is then not called). */
 qn_err qn_inquire(struct qn_inquiries *q, const char *owner,
                   qn_err (*ask)(void *ctx, const struct qn_web *web, struct qn_error *e),
                   void (*done)(void *ctx, const struct qn_error *e), void *ctx,

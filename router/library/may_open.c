@@ -113,7 +113,8 @@ bool qn_may_save_options(const struct qn_open_rule *rule, struct qn_http *h,
     return false;
 }
 
-/* For a file that the client may open. */
+/* Whether the file exists; if not, sends the error response, which contains the path. To be called
+ * only for a file that the client may open. */
 static bool is_there(struct qn_http *h, const char *path)
 {
     struct qn_error e = {0};

@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The rule's inputs; outlives the server. */
+/* What the rule depends on; outlives the server. */
 struct qn_open_rule {
     struct qn_auth *auth;
-    struct qn_inventory *inventory;                          /* resolves files named by options */
+    struct qn_inventory *inventory;                          /* resolves the names in options that
+                                                                stand for files */
     const char *builtin_dir, *models_dir, *extra_models_dir; /* settings; the last MAY be NULL */
-    bool open_to_others;                                     /* listens beyond loopback */
+    bool open_to_others;                                     /* the server listens on addresses that
+                                                                other machines can reach */
 };
 
 /* True if this server may open the file for the client; else the error response has been sent.
@@ -30,8 +32,8 @@ bool qn_may_open(const struct qn_open_rule *rule, struct qn_http *h, const char 
  * path. Groups are not evaluated: a file that only a group may read counts as unreadable. */
 bool qn_readable_by(const char *path, uid_t uid);
 
-/* The same for the adapters in load options; values that are not a list of paths are rejected where
- * the options are parsed. */
+/* The same for the paths of adapters in load options. Values that are not a list of paths are
+ * ignored here: the parser of options rejects them. */
 bool qn_may_open_options(const struct qn_open_rule *rule, struct qn_http *h,
                          const struct qn_jref *options);
 
@@ -42,7 +44,8 @@ bool qn_may_open_options(const struct qn_open_rule *rule, struct qn_http *h,
 bool qn_may_save_options(const struct qn_open_rule *rule, struct qn_http *h,
                          const struct qn_jref *options);
 
-/* The same for a download order: its options, and all files of this machine that it names (404). */
+/* The same for a download order: the files in its options, and all files of this machine that it
+ * refers to, which must exist (404). */
 bool qn_may_open_order(const struct qn_open_rule *rule, struct qn_http *h,
                        const struct qn_pull_order *order);
 

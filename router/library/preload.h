@@ -1,6 +1,7 @@
-/* Loads the models of the setting `preload` one after the other when the server has started; those
- * that are unknown yet, after this disk has been searched. A model that cannot be loaded, or only
- * by evicting another, gives a line in the log. Loop thread only. */
+/* Loads the models of the setting `preload` one after the other when the server has started. Models
+ * that are not in the catalog yet are loaded after the folders of this machine have been searched
+ * for models. A model is skipped, with a line in the log, if loading fails or would require
+ * evicting another model. Loop thread only. */
 #ifndef QN_LIBRARY_PRELOAD_H
 #define QN_LIBRARY_PRELOAD_H
 

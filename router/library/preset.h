@@ -6,7 +6,8 @@
 
 #include "dialects/dialect.h"
 
-/* Bytes: a preset is parsed for each request, and shown, within one turn of the loop. */
+/* Largest size of a preset in bytes. It is limited because a preset is parsed for every request,
+ * and listed, on the loop thread. */
 enum { QN_PRESET_MAX = 1024 * 1024 };
 
 /* preset: the catalog's JSON object:

@@ -295,7 +295,7 @@ void qn_child_forget_crash_report(struct qn_child *c)
     c->crash_report = NULL;
 }
 
-/* c->error holds the reason. how is NULL for a process that could not be started. */
+/* c->error holds the reason. `how` is NULL for a process that could not be started. */
 static void keep_crash_report(struct qn_child *c, const struct qn_process_end *how)
 {
     struct qn_buf tail;

@@ -1,6 +1,6 @@
-/* A token bucket decides which lines reach the log; the tail is kept in any case. A child that logs
- * with lib/base/log.h writes a time and a level before each line: the level is taken over and the
- * time dropped, since the router's logger adds its own. */
+/* A token bucket decides which lines reach the log; the last lines are kept even if they do not
+ * reach it. A child that logs with lib/base/log.h writes a time and a level before each line: the
+ * level is taken over and the time dropped, since the router's logger adds its own. */
 #include "models/child_log.h"
 
 #include "base/log.h"

@@ -66,7 +66,8 @@ struct qn_child {
     bool *freed; /* set to true by qn_child_free while one of the owner's callbacks runs */
 };
 
-/* child_process.c: notifies the owner in the loop's next turn, never from within a call. */
+/* child_process.c: notifies the owner in the loop's next turn, never from within a call by the
+ * owner. */
 void qn_child_add_news(struct qn_child *c, unsigned news);
 
 /* child_life.c: looks up the event in the state table and carries the effects out. */

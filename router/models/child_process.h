@@ -116,7 +116,7 @@ struct qn_child_limits {
 };
 void qn_child_set_limits(struct qn_child *c, const struct qn_child_limits *limits);
 void qn_child_set_pinned(struct qn_child *c, bool pinned);
-/* Applied to a running child at once, and to later starts. */
+/* Sets the number of threads of the running child, at once, and of later starts. */
 void qn_child_set_threads(struct qn_child *c, int threads);
 
 struct qn_child_status qn_child_status(const struct qn_child *c);

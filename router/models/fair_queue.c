@@ -173,10 +173,10 @@ void qn_fair_serve(struct qn_fair_queue *q, struct qn_fair_item *x)
 size_t qn_fair_ahead(const struct qn_fair_queue *q, const struct qn_fair_item *x)
 {
     const struct qn_fair_client *c = x->client;
-    size_t rounds = 0; /* in which its client is served before it */
+    size_t rounds = 0; /* turns of x's client that come before x's own */
     for (const struct qn_fair_item *i = x->before; i; i = i->before)
         rounds++;
-    /* from here on turns of its group */
+    /* from here on `rounds` counts turns of the client's group */
     rounds += served_by_others(&c->group->clients, &c->at, rounds);
     return rounds + served_by_others(&q->groups, &c->group->at, rounds);
 }

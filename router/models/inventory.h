@@ -112,10 +112,10 @@ qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,
  * the model is unloaded on request, is loaded with other settings, or can no longer be started with
  * them. An eviction, an idle unload or a crash does not end them. */
 struct qn_load_options {
-    int64_t context; /* QN_UNSET: as the model runs; else as saved for the model, else the setting,
-                        else the child's choice */
+    int64_t context; /* QN_UNSET: that of the running process; if there is none, that saved for the
+                        model, else the setting's, else the child's choice */
     bool at_least;   /* a process that runs with more context satisfies the request */
-    /* JSON object of further options by name, lent; NULL or {}: as the model runs */
+    /* JSON object of further options by name, lent; NULL or {}: those of the running process */
     const char *options;
     /* JSON object, lent: what will be saved for the model when the load has succeeded, in the place
      * of what is saved now; NULL: nothing will */
@@ -160,8 +160,9 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, const char *owner,
                             qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
-/* One more sequence of a request that holds the model: it waits for its turn like a request, but is
- * not refused because of a full queue, and is served before the model is evicted. */
+/* Takes a lease for one more sequence of a request that holds the model already: it waits for its
+ * turn like a request, but is not refused because of a full queue, and is served before the model
+ * is evicted. */
 void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,
                       qn_lease_fn fn, void *ctx, struct qn_lease **out);
 /* The sequences that the lease was admitted for have ended: their slots become free while the lease
@@ -189,7 +190,8 @@ void qn_lease_count(struct qn_lease *lease, double tokens_s); /* counts one more
 struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name);
 
 /* Stops one model, or all when name is NULL: running jobs finish, waiting leases are refused. done
- * MAY be NULL and is called once, not from within. QN_ENOTFOUND: unknown, or not loaded. */
+ * MAY be NULL and is called once, never from within this call. QN_ENOTFOUND: unknown, or not
+ * loaded. */
 qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*done)(void *ctx),
                            void *ctx, struct qn_error *e);
 /* Ends the model's keep-alive time: it is unloaded as soon as no request uses it or waits for it.
@@ -248,9 +250,9 @@ struct qn_crashed {
 size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max);
 /* The crash report of the process whose end is the cause of `why`, the failure of a lease or a job;
  * NULL: another cause. Lent until the next turn of the loop. */
-/* The name of the ready model that was used last; or NULL. */
 const struct qn_crash_report *qn_inventory_crash_report(struct qn_inventory *inv, const char *name,
                                                         const struct qn_error *why);
+/* The name of the ready model that was used last; NULL: no model is ready. */
 const char *qn_inventory_last_used(const struct qn_inventory *inv);
 const struct qn_inventory_config *qn_inventory_config(const struct qn_inventory *inv);
 

@@ -22,7 +22,7 @@ static void strip_latest(const char *name, char out[static QN_MODEL_NAME_MAX + 1
 
 /* Inexact matches of a row's name, better ones first. */
 static const struct way {
-    const char *prefix; /* of the row's name, missing in the client's */
+    const char *prefix; /* a prefix of the row's name that the client may have left out */
     bool any_case;
 } ways[] = {{"user.", false}, {"extra.", false}, {"", true}, {"user.", true}, {"extra.", true}};
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])

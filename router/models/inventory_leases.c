@@ -202,7 +202,8 @@ static int by_ticket(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* All of them: a slot left out would be handled only after some other change. */
+/* All slots with waiting leases are listed: one that was left out would be handled only after some
+ * other change. */
 size_t qn_model_slots_by_ticket(struct qn_inventory *inv, struct qn_model_slot ***out)
 {
     size_t n = 0;

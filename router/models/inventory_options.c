@@ -60,7 +60,8 @@ void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job)
         image->steps = p->steps;
     if (isnan(image->cfg_scale))
         image->cfg_scale = p->cfg_scale;
-    /* For an edit the size of the given picture is the better default. */
+    /* The saved size is only for new images: an edit has the size of the given picture by
+     * default. */
     bool both = p->width != QN_UNSET && p->height != QN_UNSET;
     if (image->kind == QN_IMAGE_GENERATE && image->width == QN_UNSET && both) {
         image->width = p->width;

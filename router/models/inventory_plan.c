@@ -67,8 +67,8 @@ static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_res
 
 /* ---- messages ---- */
 
-/* The reason after "waits because" or "cannot be loaded:". other: the model in the way; NULL: there
- * is no single one. */
+/* The reason after "waits because" or "cannot be loaded:". `other`: the model in the way; NULL:
+ * there is no single one. */
 static void say_cause(const struct qn_model_slot *p, enum qn_plan_cause cause,
                       const struct qn_model_slot *other, char out[static QN_QUEUED_REASON_MAX])
 {
@@ -190,8 +190,8 @@ static size_t hides_memory(const struct qn_model_slot *p, const struct qn_plan *
     return i;
 }
 
-/* The memory it needed when it ran last, if it would be started with the same options and files;
- * else an estimate. */
+/* The memory that the model needed when it ran last, if it would be started with the same options
+ * and files; else an estimate. */
 static int64_t needed_memory(struct qn_model_slot *p, const struct qn_model_row *row)
 {
     struct qn_model_slot_want w;
@@ -203,7 +203,7 @@ static int64_t needed_memory(struct qn_model_slot *p, const struct qn_model_row 
     return bytes;
 }
 
-/* The memory of its running process. */
+/* The memory of the model's running process; 0: none is running. */
 static int64_t own_memory(const struct qn_model_slot *p)
 {
     if (qn_model_slot_state(p) != QN_INST_READY)
@@ -261,7 +261,7 @@ size_t qn_model_slot_awaits(struct qn_model_slot *p, struct qn_model_slot **mode
     return t.n;
 }
 
-/* False, with the reason: the load is refused. */
+/* False: the load is refused, for the reason in *why. */
 static bool may_load(const struct qn_model_slot *p, const struct thought *t, struct qn_error *why)
 {
     if (t->todo.verdict != QN_PLAN_REFUSE ||

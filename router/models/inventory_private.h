@@ -238,8 +238,8 @@ void qn_model_slot_give_back(struct qn_model_slot *p);
 /* inventory_wait.c: the waiting time reported to a queued request. */
 /* Sequences that the model may compute at once; 0: unknown before its first process is ready. */
 int64_t qn_model_slot_capacity(const struct qn_model_slot *p);
-/* For a request in a queue of `waiting` requests, itself included, `ahead` of which are served
- * before it. */
+/* The queue position and waiting time of a request in a queue of `waiting` requests, itself
+ * included, `ahead` of which are served before it. */
 struct qn_queue_spot qn_model_slot_spot(struct qn_model_slot *p, size_t waiting, size_t ahead);
 
 /* inventory_displace.c: which waiting request is refused when a queue is full. */
@@ -333,7 +333,7 @@ void qn_model_slot_remember_failure(struct qn_model_slot *p);
  * retry; *why is the error of that failure. */
 bool qn_model_slot_refused_lately(struct qn_model_slot *p, struct qn_error *why);
 
-/* inventory_start.c: takes down what a report shows of the options that the next load has. */
+/* inventory_start.c: notes which options of the next load a report may show. */
 void qn_model_slot_note_shown(struct qn_model_slot *p, const struct qn_model_row *row);
 
 /* inventory_want.c: what a model's child is to be started with. */
@@ -347,7 +347,7 @@ void qn_model_slot_layers(const struct qn_model_slot *p, const struct qn_model_r
                           const struct qn_model_slot_load *load,
                           const char *layers[static QN_OPTION_LAYERS]);
 /* Fills *out. load MAY be NULL. QN_EINVAL and others with the option as param. Call
- * qn_model_slot_want_deinit on *out in any case. */
+ * qn_model_slot_want_deinit on *out also after an error. */
 qn_err qn_model_slot_want(const struct qn_model_slot *p, const struct qn_model_row *row,
                           const struct qn_model_slot_load *load, struct qn_model_slot_want *out,
                           struct qn_error *e);

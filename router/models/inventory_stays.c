@@ -35,7 +35,7 @@ static bool is_idle(const struct qn_model_slot *p)
     return qn_model_slot_state(p) == QN_INST_READY && !p->queue.held.n && !p->queue.waiting.n;
 }
 
-/* The time at which it is to be unloaded; INT64_MAX: never, or not while it is in use. */
+/* The time at which the model is to be unloaded; INT64_MAX: never, or not while it is in use. */
 static int64_t leaves_at(const struct qn_model_slot *p)
 {
     int64_t keep = stay_of(p);

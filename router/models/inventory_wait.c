@@ -16,7 +16,7 @@ static int64_t at_once(const struct qn_model_slot *p)
     return n > 0 ? n : 1;
 }
 
-/* True when its process is ready and will not be restarted. */
+/* True when the model's process is ready and will not be restarted. */
 static bool is_loaded(const struct qn_model_slot *p)
 {
     return qn_model_slot_state(p) == QN_INST_READY && !qn_model_slot_restarts(p);
@@ -28,7 +28,7 @@ static int64_t loading_ms(const struct qn_model_slot *p)
                                                      : 0;
 }
 
-/* The estimated rest of its loading time. */
+/* The estimated rest of the model's loading time. */
 static double load_left(const struct qn_model_slot *p)
 {
     double left = is_loaded(p) ? 0 : p->process.load_ms.value - (double)loading_ms(p);

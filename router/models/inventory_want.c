@@ -100,7 +100,8 @@ static qn_err file_of_draft(void *ctx, const char *name, struct qn_buf *path, st
     return err;
 }
 
-/* A model would check its own guesses at twice its cost. options: as the process gets them. */
+/* Refuses the model itself as its draft model: it would check its own guesses at twice its cost.
+ * options: as the process gets them. */
 static qn_err check_draft_is_another(const struct qn_model_row *row, struct qn_buf *options,
                                      struct qn_error *e)
 {
@@ -285,7 +286,7 @@ void qn_model_slot_want_each_file(struct qn_model_slot_want *w,
     qn_json_free(doc);
 }
 
-/* list: the option lora; a value that is no array names no file. */
+/* list: the value of the option lora. A value that is not an array contains no file. */
 static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
 {
     struct qn_jref it;
@@ -316,7 +317,7 @@ qn_err qn_model_slot_want_files(struct qn_model_slot_want *w, struct qn_error *e
     return err;
 }
 
-/* name: of a draft model, as the client sent it. */
+/* name: the draft model's name as the client sent it. */
 static qn_err check_draft(struct qn_inventory *inv, const char *name, struct qn_error *e)
 {
     struct qn_buf path;

@@ -32,7 +32,7 @@ qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref
 bool qn_load_options_name(const char *options, const char *param);
 
 /* The first option in the object, of any backend type, that has a value and that only admins may
- * set; NULL: none. The string is static. */
+ * set; NULL: none. The result is a string constant. */
 const char *qn_load_options_for_admins(const struct qn_jref *object);
 
 /* Why an option of Lemonade's clients has no effect in quince, as the end of a sentence about it;

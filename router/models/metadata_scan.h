@@ -1,6 +1,6 @@
 /* Reads the files of every model in the catalog, one after another, on a worker thread, and writes
- * to the catalog what is missing there: their checksums and their metadata. When a model is removed
- * from the catalog meanwhile, its file is given up. Loop thread. */
+ * to the catalog what is missing there: their checksums and their metadata. Reading a file is
+ * broken off when its model is removed from the catalog. Loop thread. */
 #ifndef QN_MODELS_METADATA_SCAN_H
 #define QN_MODELS_METADATA_SCAN_H
 

@@ -113,7 +113,7 @@ struct qn_registration {
     int64_t *sizes;
     size_t n_files;
     int64_t size_bytes;
-    bool header; /* the main file is a GGUF, and facts and said hold its metadata */
+    bool header; /* the main file is a GGUF, and `facts` and `said` hold its metadata */
     struct qn_inspection facts;
     struct qn_buf said;
     struct qn_stamp stamp;

@@ -33,7 +33,7 @@ static bool device_shared(const struct qn_resident *a, const struct qn_resident 
     return a->usage == b->usage && !a->usage->whole && a->kind != b->kind;
 }
 
-/* True when it may not be evicted for the wanted model: it is pinned, or its group persists. */
+/* True when r may not be evicted for the wanted model: r is pinned, or its group is persistent. */
 static bool kept(const struct qn_resident *r, const struct qn_resident *want)
 {
     return r->pinned || (r->group && r->group->persistent && r->group != want->group);

@@ -34,7 +34,7 @@ struct qn_resident {
     bool elsewhere;       /* computes on another machine: counts for no limit and needs no memory */
     int64_t last_use_ms;  /* the smallest is evicted first */
     int64_t memory_bytes; /* needed or reported; 0: unknown */
-    int64_t gpu_bytes;    /* the same, of the graphics processors' own memory */
+    int64_t gpu_bytes;    /* likewise, of the graphics processors' own memory */
     /* for the model to be loaded */
     bool alone; /* its load has failed as if for lack of memory: all models that may be evicted are,
                    first */
@@ -44,7 +44,7 @@ struct qn_resident {
 struct qn_budget {
     struct qn_kind_limits max_loaded; /* per kind, for children that are in no group */
     int64_t memory_bytes;             /* for all children together; <= 0: no limit */
-    int64_t gpu_bytes;                /* the same */
+    int64_t gpu_bytes;                /* likewise, of the graphics processors' own memory */
     int threads;                      /* of the machine, shared between the children; >= 1 */
 };
 
@@ -62,11 +62,11 @@ enum qn_plan_cause {
     QN_CAUSE_PLACES,     /* the limit of its kind */
     QN_CAUSE_MEMORY,     /* the machine's, or the limit for models */
     QN_CAUSE_GPU_MEMORY, /* of the graphics processors */
-    QN_CAUSE_GROUP,    /* a group that its own may not be loaded beside, or its own, which keeps one
-                          model at a time */
-    QN_CAUSE_DEVICE,   /* a device that cannot be shared */
-    QN_CAUSE_RETRY,    /* a retry that is to have the memory of all others */
-    QN_CAUSE_PROCESSES /* QN_RESIDENTS_MAX */
+    QN_CAUSE_GROUP,      /* groups: the model's group allows one model at a time, or may not be in
+                            memory together with the group of a loaded model */
+    QN_CAUSE_DEVICE,     /* a device that cannot be shared */
+    QN_CAUSE_RETRY,      /* a retry that is to have the memory of all others */
+    QN_CAUSE_PROCESSES   /* QN_RESIDENTS_MAX */
 };
 
 struct qn_plan {

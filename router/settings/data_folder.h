@@ -1,5 +1,5 @@
-/* The folder with all files that a server writes. Only its user may access it, and only one server
- * at a time may use it. */
+/* The data folder: all files that a server writes. Only the user who runs the server may access it,
+ * and only one server at a time may use it. */
 #ifndef QN_SETTINGS_DATA_FOLDER_H
 #define QN_SETTINGS_DATA_FOLDER_H
 

@@ -8,7 +8,8 @@
  *     same time, unless the other model's group is persistent.
  *   - persistent (default false): a model outside the group never causes a member to be unloaded.
  *
- * The rules of its group replace the limit of a member's kind. */
+ * A model in a group is subject to these rules instead of the setting max_loaded_models, the limit
+ * for each kind of model. */
 #ifndef QN_SETTINGS_GROUPS_H
 #define QN_SETTINGS_GROUPS_H
 
@@ -31,8 +32,8 @@ struct qn_groups {
     size_t n;
 };
 
-/* text: the JSON object, or "" for no groups. QN_EINVAL names the faulty member; a model may be in
- * one group only. The caller frees *out, also after an error. */
+/* text: the JSON object, or "" for no groups. QN_EINVAL: a member is invalid, or a model is in two
+ * groups; the message names it. The caller frees *out, also after an error. */
 qn_err qn_groups_parse(const char *text, struct qn_groups *out, struct qn_error *e);
 void qn_groups_free(struct qn_groups *g);
 

@@ -23,8 +23,8 @@ enum qn_kind qn_kind_of(unsigned capabilities);
 
 const char *qn_kind_name(enum qn_kind k); /* "llm", "embedding", ... */
 
-/* Also accepts the names of other programs and of older versions ("audio"). QN_KIND_COUNT:
- * unknown. */
+/* Also accepts names that other programs or older versions use for these kinds ("audio").
+ * QN_KIND_COUNT: unknown. */
 enum qn_kind qn_kind_parse(const char *name);
 
 /* How many models of each kind may be in memory at once; < 0: no limit. */

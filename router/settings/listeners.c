@@ -31,8 +31,8 @@ static qn_err add(struct qn_listeners *out, const char *host, size_t host_len, i
     return QN_OK;
 }
 
-/* Parses "ADDRESS:PORT=PROFILE", "PORT=PROFILE" or "PORT". Without a profile it is the one for
- * additional ports. */
+/* Parses "ADDRESS:PORT=PROFILE", "PORT=PROFILE" or "PORT", and appends the listener. If PROFILE is
+ * left out, it is the default profile of additional ports. */
 static qn_err read_one(const char *s, size_t n, const char *host, struct qn_listeners *out,
                        struct qn_error *e)
 {

@@ -31,12 +31,14 @@ struct qn_listeners {
 qn_err qn_listeners_read(const char *text, const char *host, struct qn_listeners *out,
                          struct qn_error *e);
 
-/* Appends the listener for Ollama's port: "auto" (if the port is free), "off", or a number.
- * QN_EINVAL (param "ollama-port"). */
+/* Reads the setting ollama-port and appends the listener for that port. text: "auto" (the usual
+ * port, if it is free), a port number, or "off" or "0", which append nothing. host: the address to
+ * listen on. QN_EINVAL (param "ollama-port"): any other text, or too many listeners. */
 qn_err qn_listeners_ollama(const char *text, const char *host, struct qn_listeners *out,
                            struct qn_error *e);
 
-/* Converts the form of config.json, an array of {"bind","port","profile"}, to such a text. */
+/* Converts the value of "listen" in config.json, an array of {"bind","port","profile"}, to a text
+ * for qn_listeners_read. */
 qn_err qn_listeners_text(const struct qn_jref *list, struct qn_buf *out, struct qn_error *e);
 
 #endif

@@ -123,7 +123,8 @@ bool qn_live_waits(const struct qn_live *l, size_t i)
     return !qn_setting_same(l->config.running, &l->wanted, i);
 }
 
-/* Makes fresh the wanted settings and puts its LIVE settings into effect. */
+/* Replaces the wanted settings by `fresh`, which it takes over, and puts the changes of LIVE
+ * settings into effect. */
 static void adopt(struct qn_live *l, struct qn_settings *fresh)
 {
     struct qn_setting about;

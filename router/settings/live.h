@@ -19,11 +19,12 @@ struct qn_live_config {
     struct qn_loop *loop;
     /* The server's settings, borrowed. The strings of LIVE settings are replaced. */
     struct qn_settings *running;
-    /* the layers of the start; their file and request are not used */
+    /* the layers with which the server was started; their members file and request are not used */
     struct qn_settings_layers layers;
-    /* MAY, both or none. look is called before a change is written and returns what must be known
-     * of the running server, in memory for free(). can_start then checks on a worker whether a
-     * server could start with these settings, of which `changes` names those that change. */
+    /* MAY both be NULL, but not only one of them. `look` is called on the loop before a change is
+     * written; it returns the facts about the running server that can_start needs, in memory for
+     * free(). can_start is then called on a worker and checks whether a server could start with the
+     * settings s; `changes` has the settings that would change. */
     void *(*look)(void *ctx);
     qn_err (*can_start)(const void *looked, const struct qn_settings *s,
                         const struct qn_jref *changes, struct qn_error *e);
@@ -51,14 +52,15 @@ typedef void (*qn_live_done)(void *ctx, const struct qn_error *e);
 void qn_live_reload(struct qn_live *l, qn_live_done done, void *ctx);
 
 /* Sets the settings named in a JSON object, with names as in config.json; null resets a setting to
- * its value without this layer. keep: writes the change to config.json. QN_EINVAL names a setting
- * that requests may not change. */
+ * its value without this layer. keep: writes the change to config.json. QN_EINVAL: requests may not
+ * change one of the settings; the message names it. */
 void qn_live_set(struct qn_live *l, const struct qn_jref *changes, bool keep, qn_live_done done,
                  void *ctx);
 
 /* The settings that the next start will have, and which of them are not yet in effect. */
 const struct qn_settings *qn_live_wanted(const struct qn_live *l);
-bool qn_live_waits(const struct qn_live *l, size_t i); /* takes effect at the next start */
+bool qn_live_waits(const struct qn_live *l, size_t i); /* whether setting i has a wanted value that
+                                                          takes effect only at the next start */
 
 /* Whether an object of changes names this setting, in any of its spellings. */
 bool qn_live_changes(const struct qn_jref *changes, const char *name);

@@ -76,8 +76,8 @@ qn_err qn_remote_options(const char *file, struct qn_buf *options, struct qn_err
 
 static const char mark[] = "unsupported";
 
-/* Writes extras with this reason in the mark, replacing an earlier one; why is "": without the
- * mark. */
+/* Writes a model's extras with the member "unsupported" set to `why`; if `why` is "", without that
+ * member. */
 static void write_marked(const struct qn_jref *extras, const char *why, struct qn_buf *out)
 {
     struct qn_jw w = qn_jw_to(out);
@@ -166,7 +166,8 @@ static void copy(const struct qn_jref *from, const char *name, struct qn_jw *w)
     qn_buf_deinit(&text);
 }
 
-/* Writes the parts of a definition that may be shown: known members without keys. */
+/* Writes a definition without its secrets: only members that are known, and for each server only
+ * whether there is an API key. */
 static void write_shown(const struct qn_remote *def, struct qn_buf *out)
 {
     struct qn_jw w = qn_jw_to(out);

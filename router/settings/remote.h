@@ -15,8 +15,8 @@
 qn_err qn_remote_options(const char *file, struct qn_buf *options, struct qn_error *e);
 
 /* Makes a definition from a request, which has "base_url" or "upstreams" and further members of
- * contract/remote.h. *file gets the JSON text of the file, *shown the part that lists of models may
- * show. */
+ * contract/remote.h. *file gets the JSON text of the file, *shown the JSON text that lists of
+ * models may show: the definition without keys. */
 qn_err qn_remote_define(const struct qn_jref *request, struct qn_buf *file, struct qn_buf *shown,
                         struct qn_error *e);
 

@@ -94,8 +94,8 @@ struct qn_settings_layers {
 enum qn_settings_wish { QN_WISH_RUN, QN_WISH_HELP, QN_WISH_VERSION };
 
 /* Reads all layers. args: the program's arguments; env: NAME=VALUE strings ending with NULL.
- * QN_EINVAL names the setting, its source and the allowed values. The strings belong to *s. If
- * *wish is not RUN, only the defaults have been read. */
+ * QN_EINVAL: a value is invalid; the message names the setting, its source and the allowed values.
+ * The strings belong to *s. If *wish is not RUN, only the defaults have been read. */
 qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const *args,
                         const char *const *env, enum qn_settings_wish *wish, struct qn_error *e);
 /* Like qn_settings_read, from given layers and without a wish (--help, --version). */
@@ -123,7 +123,7 @@ const char *qn_settings_layer_name(enum qn_settings_layer layer);
 /* Sets all settings to the table's defaults. */
 void qn_settings_presets(struct qn_settings *s);
 /* Sets the settings of a JSON object. Numbers and booleans may also be texts: "8000". null is
- * ignored. QN_EINVAL names the faulty name or value. */
+ * ignored. QN_EINVAL: a name or a value is invalid; the message names it. */
 qn_err qn_settings_take(struct qn_settings *s, const struct qn_jref *object, struct qn_error *e);
 
 /* Appends the text of --help. */

@@ -205,7 +205,8 @@ static void write_models(const char *text, struct qn_jw *w)
     write_names(text, ',', w);
 }
 
-/* Writes a limit for all kinds as one number. */
+/* Writes a number if one limit applies to all kinds of models, else an object with a limit for each
+ * kind. */
 static void write_limits(const char *text, struct qn_jw *w)
 {
     struct qn_kind_limits limits;

@@ -38,7 +38,7 @@ const struct qn_setting_row *qn_setting_row(size_t i); /* NULL: past the last */
 enum { QN_SETTING_ENV_MAX = 48 };
 void qn_setting_env_name(const struct qn_setting_row *r, char out[static QN_SETTING_ENV_MAX]);
 
-/* In settings_forms.c; for settings that are texts. */
+/* The following functions are in settings_forms.c and apply to settings that are texts. */
 /* Checks the text. where: the source as the user wrote it, for messages. QN_EINVAL. */
 qn_err qn_setting_check(const struct qn_setting_row *r, const char *where, const char *text,
                         struct qn_error *e);

@@ -81,8 +81,8 @@ typedef bool (*qn_logs_fn)(void *ctx, const struct qn_logs_entry *entry);
 int64_t qn_logs_read(struct qn_logs *l, int64_t *next, int64_t last, const struct qn_logs_filter *f,
                      qn_logs_fn fn, void *ctx);
 
-/* Returns the number of the line from which on the newest `lines` lines pass the filter; at least
- * `from`. */
+/* Returns the number from which to read, at least `from`, so that the newest `lines` lines that
+ * pass the filter are read and no others. */
 int64_t qn_logs_newest(struct qn_logs *l, int64_t from, int64_t lines,
                        const struct qn_logs_filter *f);
 

@@ -70,7 +70,8 @@ struct qn_last_request {
 
 /* All numbers of one model, or of the whole server. */
 struct qn_series {
-    /* the totals that also get every count of this series; NULL: this is the totals */
+    /* the series of the totals, which gets every count of this series, too; NULL: this is that
+     * series */
     struct qn_series *whole;
     char label[QN_METRIC_LABEL_MAX + 1];
     int64_t counts[QN_M_COUNT];

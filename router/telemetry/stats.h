@@ -8,7 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QN_STATS_TIMES_MAX = 16384 }; /* of a longer output the first ones are kept */
+enum {
+    QN_STATS_TIMES_MAX = 16384
+}; /* limit of times_s; of a longer output the first times are
+      kept */
 
 struct qn_stats {
     double first_s;   /* from the request's arrival to its first piece of text; 0: no text */

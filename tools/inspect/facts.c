@@ -190,7 +190,7 @@ qn_err qn_inspect_facts(const struct qn_gguf *g, const struct qn_inspection *in,
     write_info(&info, g, in);
     struct qn_jw w = qn_jw_to(out);
     qn_jw_obj(&w);
-    /* Metadata beyond the limit are left out as a whole. */
+    /* If all metadata together exceed INFO_MAX, the object has no "info". */
     if (!info.overflow) {
         qn_jw_key(&w, "info");
         qn_jw_raw(&w, info.data, info.len);

@@ -11,8 +11,8 @@
 #include "formats/gguf.h"
 #include "formats/inspection.h"
 
-/* Appends the object for g, the first file of a split model. in: the result of qn_inspect_header.
- * QN_ELIMIT. */
+/* Appends this JSON object for a model whose first (or only) file is g. `in`: the result of
+ * qn_inspect_header for the same files. QN_ELIMIT: the object would exceed the limit of `out`. */
 qn_err qn_inspect_facts(const struct qn_gguf *g, const struct qn_inspection *in, struct qn_buf *out,
                         struct qn_error *e);
 

@@ -5,8 +5,8 @@
 #include "formats/gguf.h"
 #include "formats/inspection.h"
 
-/* parts [n]: all files of the model in order, at least one. QN_EFORMAT, QN_ENOTFOUND,
- * QN_EUNSUPPORTED with the reason. */
+/* parts [n]: all files of the model in order, at least one. Fails with QN_EFORMAT, QN_ENOTFOUND or
+ * QN_EUNSUPPORTED; the message is the reason. */
 qn_err qn_inspect_header(struct qn_gguf *const *parts, size_t n, struct qn_inspection *out,
                          struct qn_error *e);
 

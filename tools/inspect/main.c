@@ -21,7 +21,7 @@ enum {
     SECONDS = 20              /* of CPU time */
 };
 
-/* Runs inside the sandbox; e says why the files cannot be read. */
+/* Reads the files; called after the sandbox has been entered. After a failure *e has the reason. */
 static qn_err inspect(size_t n, struct qn_inspection *out, struct qn_buf *facts, struct qn_error *e)
 {
     struct qn_gguf *parts[QN_GGUF_PARTS_MAX];

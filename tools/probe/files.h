@@ -32,8 +32,8 @@ int64_t qn_probe_number(const struct qn_probe_root *root, int64_t otherwise, con
 char *qn_probe_text(const struct qn_probe_root *root, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Finds the first line "key: value" or "key=value" with this key in a text; its value without
- * surrounding quotes, "" when there is none. */
+/* Finds the first line "key: value" or "key=value" with this key in a text and copies its value
+ * without surrounding quotes; "" when there is no such line. */
 void qn_probe_value(const char *text, const char *key, char value[static QN_PROBE_LINE_MAX]);
 
 #endif

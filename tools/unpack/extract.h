@@ -28,7 +28,8 @@ struct qn_unpack_limits {
     int64_t files;      /* entries, including folders */
     int64_t size_bytes; /* of all files together */
     int64_t ratio;      /* unpacked size to the archive's size */
-    bool links;         /* symbolic links are allowed */
+    bool links;         /* symbolic links are allowed; false: an archive with one is
+                           QN_EUNSUPPORTED */
 };
 
 struct qn_unpack_result {
@@ -37,8 +38,9 @@ struct qn_unpack_result {
 
 /* archive: a seekable descriptor at its beginning. folder: a descriptor. After QN_OK everything is
  * synced to the disk; after an error the folder may have some of the files. QN_EFORMAT: not an
- * archive, damaged, or an invalid name; QN_ELIMIT; QN_EUNSUPPORTED: links, devices, encryption;
- * QN_EIO. */
+ * archive, damaged, or an invalid name; QN_ELIMIT: too many or too large files; QN_EUNSUPPORTED: a
+ * hard link, a symbolic link that is not allowed or leads to another folder, a device, encryption;
+ * QN_EIO: reading or writing failed. */
 qn_err qn_unpack_extract(int archive, int folder, const struct qn_unpack_limits *limits,
                          struct qn_unpack_result *out, struct qn_error *e);
 

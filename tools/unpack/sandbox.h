@@ -6,10 +6,11 @@
 
 #include <stdint.h>
 
-/* Afterwards: no core dumps; limits on memory, descriptors and file sizes; no file outside the
- * folder can be opened, no program run, no socket opened, no other process created or touched.
- * Cannot be undone. folder: a descriptor. Restrictions that this kernel does not support are
- * skipped and listed in *lacking ("", "files", "calls", "files and calls"). QN_EIO. */
+/* Enters the sandbox, which cannot be left again. Afterwards the process writes no core dumps; its
+ * memory, descriptors and file sizes are limited; it can open no file outside the folder, run no
+ * program, open no socket, and neither create nor touch another process. folder: a descriptor.
+ * Restrictions that this kernel does not support are skipped and listed in *lacking ("", "files",
+ * "calls", "files and calls"). QN_EIO. */
 qn_err qn_sandbox_enter(int folder, int64_t file_bytes, const char **lacking, struct qn_error *e);
 
 #endif

@@ -1,5 +1,7 @@
-/* Prepares activations for products with panels: groups of up to eight rows, each in the forms that
- * the weights of these products need. pack.h defines the formats.
+/* Prepares activations for products with panels (sixteen rows of weights stored together): groups
+ * of up to eight rows, each in the forms that the weights of these products need. pack.h defines
+ * the formats, among them the wide form: a panel whose codes have been unpacked, for products of
+ * many rows.
  *
  * Activations are rounded to eight bits per 32 columns. Where that would be noticeable, the
  * residual of the rounding is multiplied as well, rounded to 1/256 of the same step, which makes
@@ -27,8 +29,8 @@ struct cpu_forms {
 /* Whether w is multiplied in panels of sixteen rows: packed block weights, and plain weights as
  * they are. */
 bool cpu_in_panels(const struct qn_tensor *w);
-/* Panel number `panel` of w [rows, cols], or of an expert's matrix in [experts, rows, cols], and
- * its number of rows. */
+/* The address of panel number `panel` of w [rows, cols], or of the matrix of one expert in w
+ * [experts, rows, cols]. */
 const char *cpu_panel_at(const struct qn_tensor *w, int64_t expert, int64_t panel);
 int cpu_panel_rows(const struct qn_tensor *w, int64_t panel);
 /* Converts the panel to the wide form. */
@@ -37,7 +39,8 @@ void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_ten
 
 /* Adds the forms that w needs; none if w is not in panels. */
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w);
-/* Whether a product of `rows` rows with w uses the wide form with these kernels. */
+/* Whether the product of a batch of `rows` activation rows with w reads panels in the wide form;
+ * depends on the kernels k. */
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows);
 size_t cpu_wide_panel_bytes(enum qn_dtype t, int64_t cols); /* bytes of a panel in wide form */
 bool cpu_forms_any(const struct cpu_forms *f);
@@ -45,7 +48,7 @@ bool cpu_forms_any(const struct cpu_forms *f);
 size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols);
 /* the same for CPU_WIDE_ROWS rows */
 size_t cpu_wide_bytes(const struct cpu_forms *f, int64_t cols);
-int cpu_group_width(int rows); /* rounds 1 to 8 rows up to what kernels support: 1, 2, 4 or 8 */
+int cpu_group_width(int rows); /* n rows are padded to the widths of the kernels: 1, 2, 4 or 8 */
 
 /* Prepares n rows x[0] .. x[n - 1] of `cols` in `group`, padded to `width` rows:
  * cpu_group_width(n), or CPU_WIDE_ROWS for the wide form. */

@@ -163,9 +163,9 @@ extern const struct cpu_kernels *const cpu_kernels_all[];
  * to out, and generic ones for the rest. Returns how many were replaced. */
 int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out);
 
-/* Chooses the set named by QUINCE_ISA, or the best that the processor supports. A kernel that
- * faults or disagrees with the generic one when tested is replaced by the generic one, and one log
- * line reports it. Borrowed, valid for ever. Any thread. */
+/* Chooses the set named by QUINCE_ISA, or the best that the processor supports. Each kernel is
+ * tested; one that faults or gives another result than the generic kernel is replaced by the
+ * generic one, and one log line reports that. Borrowed, valid for ever. Any thread. */
 qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e);
 
 enum {
@@ -239,8 +239,8 @@ static inline void *cpu_at(const struct qn_tensor *t, int64_t i, int64_t j)
  */
 _Noreturn void cpu_not_reserved(const char *op, int64_t rows, int64_t cols);
 
-/* elements; smaller operations stay on the calling thread, because waking another costs more than
- * it saves */
+/* number of elements; operations on fewer stay on the calling thread, because waking another thread
+ * costs more than it saves */
 enum { CPU_SMALL = 16 * 1024 }; /* elements */
 
 void cpu_matmul_many(struct qn_device *, const struct qn_tensor *x, const struct qn_linear *parts,

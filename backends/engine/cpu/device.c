@@ -136,7 +136,8 @@ static void free_device(struct qn_device *dev)
     free(d);
 }
 
-/* Keeps the old threads if the system refuses new ones: this changes only the speed. */
+/* Keeps the present threads if the system refuses to start new ones: only the speed depends on
+ * them. */
 static void set_threads(struct qn_device *dev, int threads)
 {
     struct cpu_device *d = cpu(dev);

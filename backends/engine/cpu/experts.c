@@ -54,7 +54,7 @@ struct job {
     bool plain; /* some products have plain weights */
     /* lines of the activations of one group, and of one in wide form */
     int64_t group_lines, wide_lines;
-    int64_t lines;                 /* of all groups */
+    int64_t lines;                 /* number of lines of all groups */
     bool one_row;                  /* all groups contain the same row: the first is used for all */
     int64_t step[QN_LINEAR_MAX];   /* panels of one item */
     int64_t chunks[QN_LINEAR_MAX]; /* items of one expert */

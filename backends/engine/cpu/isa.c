@@ -241,7 +241,8 @@ static void try_rest(const struct cpu_kernels *k, struct trial *t, int side)
         t->out[side][i] = block[i / 8 / 32 * ACT_BYTES(8) + 32 * (i % 8) + i / 8 % 32];
 }
 
-/* Any codes are valid; bytes of 0x2c to 0x33 are reasonable scales in every format. */
+/* Fills the panel with random bytes, which are valid codes. Scales get bytes from 0x2c to 0x33,
+ * which make numbers of ordinary size in every format. */
 static void fill_panel(struct trial *t)
 {
     char *p = t->panel + cpu_head_bytes(t->type);
@@ -286,7 +287,8 @@ static void try_both(const struct cpu_kernels *k, struct trial *t, int side)
         t->out[side][o] += more[o];
 }
 
-/* Fifteen rows and a few columns fewer, so that all remainders are tested. */
+/* Tests the kernel for single rows with ROWS - 1 rows and COLS - 3 columns: neither is a multiple
+ * of the kernel's step, so the code for remainders runs, too. */
 static void try_rows(const struct cpu_kernels *k, struct trial *t, int side)
 {
     const struct qn_dtype_info *d = qn_dtype(t->type);

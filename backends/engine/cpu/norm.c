@@ -9,7 +9,8 @@ struct job {
     struct qn_tensor *y;
     const struct qn_tensor *x, *w, *b;
     float eps, scale;
-    int64_t inner, rows, chunk; /* rows of the middle dimension; of all; per item */
+    int64_t inner, rows, chunk; /* inner: rows of the middle dimension; rows: all rows; chunk: rows
+                                   per item */
 };
 
 static const float *weights_of(const struct job *j, int64_t r)

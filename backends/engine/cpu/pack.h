@@ -73,8 +73,8 @@ enum { CPU_WIDE_ROWS = 16, CPU_WIDE_CODES = 512, CPU_WIDE_UNIT_MAX = CPU_WIDE_CO
 enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
 
 /* The scales of a record. Weight = unit·s·(code - offset), or with a minimum unit·(s·code - m). In
- * the first four formats the scales of one unit follow those of another; in the others they belong
- * to eight units together. */
+ * the first four formats a record has the scales of its first unit, then those of its second, and
+ * so on; in the other formats its eight units share some scales. */
 enum cpu_scales {
     SCALES_HALF,     /* 2 units: s f16[16] */
     SCALES_HALF_MIN, /* 1 unit: s f16[16], -m f16[16] */

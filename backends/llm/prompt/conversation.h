@@ -40,7 +40,7 @@ size_t qn_conversation_leading(const struct qn_messages *messages);
 /* The number of turns; a turn begins with a user message. */
 size_t qn_conversation_turns(const struct qn_messages *messages);
 /* *out: the messages without the first `drop` turns (fewer than all), but with the leading system
- * messages. room: capacity for messages->n messages. */
+ * messages. room: memory for messages->n messages, to which *out points. */
 void qn_conversation_drop(const struct qn_messages *messages, size_t drop, struct qn_message *room,
                           struct qn_messages *out);
 

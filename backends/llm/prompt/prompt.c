@@ -61,7 +61,8 @@ struct qn_prompter {
     const char *_Atomic warning; /* see qn_prompter_warning; set by preparing threads, too */
 };
 
-/* A constant, because the error's message may contain text of the conversation. */
+/* The warning is a constant and does not contain the template's error, whose message may contain
+ * text of the conversation. */
 static const char conversation_warning[] =
     "the model's chat template failed at a conversation, and a built-in form took its place; the "
     "log has the reason";

@@ -304,9 +304,10 @@ static void lengthen(struct qn_prefix *p, struct node *x, const int32_t *tokens,
     x->seq = seq;
 }
 
-/* For n tokens that the tree contains entirely, the last of them `into` tokens deep in x. Keeps the
- * sequence only if no other sequence can be forked at n and a node may end there; returns the node.
- * Otherwise frees seq. */
+/* Adds seq, whose n tokens are all in the tree already; the last one is token number `into` of node
+ * x. If n is a multiple of the page size and no sequence in the tree can be forked at n, seq is
+ * attached to the node that ends there (x is split if necessary), and that node is returned.
+ * Otherwise seq is freed and x returned. */
 static struct node *add_known(struct qn_prefix *p, struct node *x, int32_t into, int32_t n,
                               struct qn_seq *seq)
 {

@@ -31,8 +31,8 @@ struct qn_prefix *qn_prefix_new(const struct qn_batch_model *model, int seqs_max
 void qn_prefix_free(struct qn_prefix *p); /* NULL allowed */
 
 /* How many of tokens [n] can be forked from *src, which is borrowed until the tree changes; 0 with
- * *src NULL if none. Counts as a use of that prefix. in (here and below): copied with its mix;
- * NULL: no owner, no adapters. */
+ * *src NULL if none. Counts as a use of that prefix. `in`, here and below: the space of the prefix;
+ * it is copied with its mix; NULL: no owner, no adapters. */
 int32_t qn_prefix_find(struct qn_prefix *p, const struct qn_prefix_space *in, const int32_t *tokens,
                        int32_t n, struct qn_seq **src);
 
@@ -50,7 +50,7 @@ bool qn_prefix_evict(struct qn_prefix *p, int64_t pages);
 int64_t qn_prefix_tokens(const struct qn_prefix *p);
 
 /* Visits the sequences, most recently used first; tokens [n] are all tokens from the root on.
- * tokens and in are borrowed for the call. A return value of false stops the iteration. */
+ * `tokens` and `in` are borrowed for the call. A return value of false stops the iteration. */
 typedef bool (*qn_prefix_visit)(void *ctx, const struct qn_prefix_space *in, const int32_t *tokens,
                                 int32_t n, struct qn_seq *seq);
 void qn_prefix_each(const struct qn_prefix *p, qn_prefix_visit visit, void *ctx);

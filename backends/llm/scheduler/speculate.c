@@ -9,7 +9,7 @@
 #define LUCK_DECAY 0.9    /* a guess's weight is multiplied by this with each later guess */
 #define PRIOR_TRIED 2.0   /* the prior acceptance rate: two tokens verified */
 #define PRIOR_RIGHT 1.4   /* and this many accepted */
-#define ROWS_VARIANCE 0.1 /* of the rows per step, needed to estimate the cost of a row */
+#define ROWS_VARIANCE 0.1 /* least variance of the rows per step that shows the cost of a row */
 #define MARGIN 1.1        /* the expected gain of a guess must exceed its cost by this factor */
 
 enum { FIRST_GUESS = 2 }; /* tokens guessed while the cost of a row is unknown */

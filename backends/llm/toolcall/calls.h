@@ -45,8 +45,9 @@ bool qn_syntax_begun(const struct qn_syntax *s, const char *prompt, size_t n);
  * Returns false if the model does not reason or its marks are not a plain pair. */
 bool qn_syntax_tags(const struct qn_syntax *s, const char **open, const char **close);
 
-/* Appends the text with which the model would end its reasoning and begin its reply. free: no
- * constraint makes a reply follow. Returns false if the model does not reason. */
+/* Appends the text with which the model would end its reasoning and begin its reply. free: the
+ * reply is not constrained, so the text that the family writes before a reply is appended as well.
+ * Returns false if the model does not reason. */
 bool qn_syntax_ending(const struct qn_syntax *s, bool free, struct qn_buf *out);
 
 struct qn_parse_config {
@@ -84,7 +85,7 @@ void qn_parse_end(struct qn_parse *p);
 void qn_parse_cut(struct qn_parse *p);
 
 int64_t qn_parse_calls(const struct qn_parse *p); /* number of calls so far */
-/* Whether a call has broken off within its arguments, which are then no whole JSON. To be asked at
+/* Whether a call has broken off within its arguments, which are then not complete JSON. Call it at
  * the end of the input. */
 bool qn_parse_broke(const struct qn_parse *p);
 bool qn_parse_over(const struct qn_parse *p); /* single_call is set and the call is complete */

@@ -1,5 +1,6 @@
 /* See calls.h: finds the rows of calls_table.c and calls_thinking.c that fit a model's template,
- * and answers questions about their marks. */
+ * and answers questions about the marks in these rows (texts like <tool_call> or <think> that
+ * enclose calls and reasoning). */
 #include "llm/toolcall/calls_parse.h"
 
 #include <string.h>

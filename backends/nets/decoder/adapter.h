@@ -1,7 +1,7 @@
-/* LoRA adapters: for some of a network's matrices W [rows, cols] a pair of thin ones, A [rank,
- * cols] and B [rows, rank], so that rows of a batch can be computed with W + scale·B·A instead. The
- * sum is never formed: adapt.c adds B·(A·x) to W·x. Source: arXiv:2106.09685. Private to this room.
- */
+/* LoRA adapters: for some of a network's matrices W [rows, cols] a pair of narrow matrices, A
+ * [rank, cols] and B [rows, rank], so that rows of a batch can be computed with W + scale·B·A
+ * instead. The sum is never formed: adapt.c adds B·(A·x) to W·x. Source: arXiv:2106.09685. Private
+ * to backends/nets. */
 #ifndef QN_NETS_DECODER_ADAPTER_H
 #define QN_NETS_DECODER_ADAPTER_H
 

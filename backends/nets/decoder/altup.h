@@ -1,5 +1,5 @@
 /* Alternating updates: a network with several residual streams, of which each layer computes one
- * and predicts the others (Gemma 3n). Private to this room. */
+ * and predicts the others (Gemma 3n). Private to backends/nets. */
 #ifndef QN_NETS_DECODER_ALTUP_H
 #define QN_NETS_DECODER_ALTUP_H
 

@@ -1,5 +1,5 @@
 /* One row per network architecture: its properties. Rows are defined in arch_<family>.c and listed
- * in nets.c; docs/adding.md says how to add one. Private to this room. */
+ * in nets.c; docs/adding.md says how to add one. Private to backends/nets. */
 #ifndef QN_NETS_DECODER_ARCH_H
 #define QN_NETS_DECODER_ARCH_H
 
@@ -19,8 +19,8 @@ enum qn_qk_norm {
     QN_QK_NORM_HEAD,         /* each head separately, all with the same weights [head_dim] */
     QN_QK_NORM_HEAD_OR_NONE, /* likewise, if the file has the weights */
     QN_QK_NORM_HEAD_LATE,    /* likewise, but after the rotation */
-    /* each head separately with its own weights [heads, head_dim], with the mean subtracted, if the
-     * file has them */
+    /* if the file has the weights: each head separately with its own weights [heads, head_dim]; the
+     * mean is subtracted first */
     QN_QK_NORM_EACH_OR_NONE,
     QN_QK_NORM_WIDTH /* over all heads together, weights [heads·head_dim] */
 };

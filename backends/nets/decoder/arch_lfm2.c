@@ -20,7 +20,8 @@ static qn_err configure(struct qn_loader *l, struct qn_net *net)
     return err;
 }
 
-/* Its experts are chosen by sigmoids with a bias; the first layers are dense. */
+/* LFM2 with a mixture of experts, which are chosen by the sigmoids of their scores plus a bias; the
+ * first layers are dense. */
 const struct qn_decoder_arch qn_lfm2moe = {
     .name = "lfm2moe",
     .pairs = QN_ROPE_HALVES,

@@ -1,6 +1,6 @@
-/* Mixtures of experts in decoders that otherwise vary those in the other files by a row only.
- * Sources: arXiv:2409.02060 (olmoe), arXiv:2508.06471 (GLM 4.5), arXiv:2506.05767 (dots.llm1), and
- * the published model definitions of baidu/ERNIE-4.5, inclusionAI/Ling-mini-2.0,
+/* Decoders with a mixture of experts that differ from the decoders in other files only in their row
+ * of the table. Sources: arXiv:2409.02060 (olmoe), arXiv:2508.06471 (GLM 4.5), arXiv:2506.05767
+ * (dots.llm1), and the published model definitions of baidu/ERNIE-4.5, inclusionAI/Ling-mini-2.0,
  * tencent/Hunyuan-A13B and MiniMaxAI/MiniMax-M2. */
 #include "nets/decoder/arch.h"
 #include "nets/decoder/block_moe.h"

@@ -3,7 +3,7 @@
  * implementation.
  *
  * Each block has files block_<name>.{h,c}: the header declares its weights, which are a member of
- * struct qn_decoder_layer, and its row. Private to this room. */
+ * struct qn_decoder_layer, and its row. Private to backends/nets. */
 #ifndef QN_NETS_DECODER_BLOCK_H
 #define QN_NETS_DECODER_BLOCK_H
 
@@ -42,8 +42,8 @@ struct qn_block {
     /* Bytes of scratch memory that forward uses for a batch of `rows` tokens. */
     size_t (*scratch_bytes)(const struct qn_net *net, const struct qn_decoder_layer *layer,
                             int64_t rows);
-    /* MAY be NULL. Increases the device's reservations for operations other than matrix products.
-     */
+    /* MAY be NULL. Raises the limits in *need to what the block's operations other than matrix
+     * products require of the device. */
     void (*reserve)(const struct qn_decoder_layer *layer, struct qn_reserve *need);
     /* out = block(in).  in [rows, dim], not modified; out [rows, dim], different memory. A mixer in
      * the last layer returns only the wanted rows: out [outputs, dim]. Frees its scratch memory. */
@@ -56,7 +56,7 @@ struct qn_block {
 struct qn_tensor qn_batch_wanted(struct qn_net *net, const struct qn_step_rows *b,
                                  const struct qn_tensor *t);
 
-/* Runs `forward`, which does not know of wanted rows, on only those. */
+/* Runs `forward`, which computes all rows that it is given, on the wanted rows only. */
 void qn_block_wanted(qn_block_forward forward, struct qn_net *net,
                      const struct qn_decoder_layer *layer, const struct qn_step_rows *b,
                      struct qn_tensor *out, const struct qn_tensor *in);

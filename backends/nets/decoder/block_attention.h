@@ -1,4 +1,4 @@
-/* Grouped-query attention over a sequence's own cache. Private to this room. */
+/* Grouped-query attention over a sequence's own cache. Private to backends/nets. */
 #ifndef QN_NETS_DECODER_BLOCK_ATTENTION_H
 #define QN_NETS_DECODER_BLOCK_ATTENTION_H
 
@@ -9,7 +9,8 @@ struct qn_attention {
     int32_t heads, kv_heads, head_dim;
     int32_t rope;   /* index of the net's rotation; -1: none */
     int32_t window; /* most tokens that a query attends to, including its own; 0: all */
-    /* attends to nothing before the last multiple of this position; 0: no such limit */
+    /* if not 0, a token attends to nothing before the last multiple of this number that is not
+     * above its position */
     int32_t chunk;
     int32_t cache_of; /* index of the layer whose cache it reads: its own, or an earlier one */
     float scale;      /* of the scores */
@@ -22,10 +23,10 @@ struct qn_attention {
     float warmth;
     int32_t warm_every, warm_from;
 
-    /* [heads·head_dim, dim], [kv_heads·head_dim, dim] twice. If gated, each head's rows of q are
-     * followed by as many rows of its gate */
+    /* q [heads·head_dim, dim]; k and v [kv_heads·head_dim, dim]. If gated, the rows of each head in
+     * q are followed by as many rows for the head's gate */
     struct qn_tensor q, k, v;
-    struct qn_tensor q_b, k_b, v_b;  /* their rows */
+    struct qn_tensor q_b, k_b, v_b;  /* biases: one element per row of q, k or v */
     struct qn_tensor q_norm, k_norm; /* [head_dim], [width of q or k], or [heads, head_dim] */
     struct qn_tensor sinks;          /* [heads] */
     struct qn_tensor o;              /* [dim, heads·head_dim] */

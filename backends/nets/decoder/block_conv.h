@@ -1,5 +1,5 @@
 /* The gated short convolution, the mixer of most layers of LFM2, and the convolution at the
- * beginning of Mamba 2 and gated delta nets. Private to this room. */
+ * beginning of Mamba 2 and gated delta nets. Private to backends/nets. */
 #ifndef QN_NETS_DECODER_BLOCK_CONV_H
 #define QN_NETS_DECODER_BLOCK_CONV_H
 

@@ -1,4 +1,4 @@
-/* The gated delta net's mixer. Private to this room. */
+/* The gated delta net's mixer. Private to backends/nets. */
 #ifndef QN_NETS_DECODER_BLOCK_DELTA_H
 #define QN_NETS_DECODER_BLOCK_DELTA_H
 
@@ -6,7 +6,7 @@
 
 struct qn_delta_net {
     int32_t kernel, k_heads, v_heads, k_dim, v_dim;
-    bool tiled; /* value head h uses key head h % k_heads, else h / (v_heads / k_heads) */
+    bool tiled; /* true: value head h uses key head h % k_heads; false: h / (v_heads / k_heads) */
 
     /* Two matrices: q, k and v, each head after head; and the gate z. Older files have one matrix
      * instead, `in`, with the rows q, k, v, z of one key head after another; the other two have

@@ -1,4 +1,4 @@
-/* The dense feed-forward block. Private to this room. */
+/* The dense feed-forward block. Private to backends/nets. */
 #ifndef QN_NETS_DECODER_BLOCK_FFN_H
 #define QN_NETS_DECODER_BLOCK_FFN_H
 

@@ -1,5 +1,5 @@
 /* Mamba 2's mixer, and the block that runs it in parallel with attention on the same input (Falcon
- * H1). Private to this room. */
+ * H1). Private to backends/nets. */
 #ifndef QN_NETS_DECODER_BLOCK_MAMBA2_H
 #define QN_NETS_DECODER_BLOCK_MAMBA2_H
 
@@ -13,8 +13,8 @@ enum {
 
 struct qn_mamba2 {
     int32_t kernel, heads, head_dim, groups, states;
-    struct qn_tensor in; /* [z: heads·head_dim, x: the same, b: groups·states, c: the same,
-                          *  dt: heads; dim] */
+    struct qn_tensor in; /* [rows, dim]; the rows are z (heads·head_dim), x (heads·head_dim), b
+                            (groups·states), c (groups·states) and dt (heads) */
     struct qn_conv conv; /* over x, b and c */
     struct qn_tensor dt_bias, a, d; /* [heads] */
     struct qn_tensor norm;          /* [groups, heads·head_dim / groups]; ndim 0: none */

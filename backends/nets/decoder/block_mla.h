@@ -1,5 +1,5 @@
 /* Multi-head latent attention: keys and values of all heads are computed from one short vector per
- * token, and the cache stores only that vector. Private to this room. */
+ * token, and the cache stores only that vector. Private to backends/nets. */
 #ifndef QN_NETS_DECODER_BLOCK_MLA_H
 #define QN_NETS_DECODER_BLOCK_MLA_H
 

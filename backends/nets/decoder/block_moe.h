@@ -1,12 +1,12 @@
 /* The mixture of experts: a feed-forward block of many experts, of which each token uses a few.
- * Private to this room. */
+ * Private to backends/nets. */
 #ifndef QN_NETS_DECODER_BLOCK_MOE_H
 #define QN_NETS_DECODER_BLOCK_MOE_H
 
 #include "nets/decoder/block.h"
 
-/* How one architecture's mixtures differ from another's. The file's metadata for score,
- * normalisation and scale take precedence. */
+/* The properties in which the mixtures of different architectures differ. The file's metadata for
+ * score, normalisation and scale take precedence. */
 struct qn_moe_style {
     enum qn_route_score score;
     bool normalise; /* weights are divided by their sum */

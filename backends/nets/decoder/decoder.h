@@ -1,5 +1,5 @@
 /* A decoder: an embedding, layers of two blocks each with norms and residual connections, an output
- * matrix. Private to this room. In comments, "stream" is the residual stream.
+ * matrix. Private to backends/nets. In comments, "stream" is the residual stream.
  *
  * nets.c selects an architecture's row (arch.h), decoder_load.c makes the net from a file
  * (loader.h), decoder.c runs it, the blocks (block.h) do the work of a layer, rope.c computes
@@ -104,7 +104,8 @@ struct qn_net {
     /* state_bytes zero bytes, never written: the state before the first token */
     struct qn_mem *state_zero;
 
-    /* Each 1 unless the architecture's configure sets it; softcap 0: none */
+    /* The scales below are 1 unless the architecture's configure sets them; logit_softcap 0:
+     * none */
     /* number of first layers after which further parts of an embedding are added */
     int32_t deepstack;
     float embedding_scale, residual_scale, logit_scale, logit_softcap;

@@ -1,5 +1,5 @@
 /* Per-layer inputs: each token has a short vector for each layer, computed from a second table and
- * from the embedding (Gemma 3n and 4). Private to this room. */
+ * from the embedding (Gemma 3n and 4). Private to backends/nets. */
 #ifndef QN_NETS_DECODER_LAYER_INPUTS_H
 #define QN_NETS_DECODER_LAYER_INPUTS_H
 

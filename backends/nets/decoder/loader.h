@@ -5,7 +5,8 @@
  * they are in the file; qn_loader_finish then fails if there are tensors that were not taken, and
  * packs the matrices for the device. So an unusable file is refused before the expensive work.
  *
- * Keys are given without the architecture's prefix. Private to this room; compute thread only. */
+ * Keys are given without the architecture's prefix. Private to backends/nets; compute thread
+ * only. */
 #ifndef QN_NETS_DECODER_LOADER_H
 #define QN_NETS_DECODER_LOADER_H
 
@@ -46,8 +47,8 @@ void qn_loader_deinit(struct qn_loader *l);
 
 /* ---- metadata; each error names the key ---- */
 
-/* An integer from min to max. fallback: the value of an absent key; QN_LOADER_MUST: the key is
- * required (QN_ENOTFOUND). QN_EFORMAT outside the limits. */
+/* Reads an integer. fallback: the result if the key is absent; QN_LOADER_MUST: an absent key is an
+ * error (QN_ENOTFOUND). QN_EFORMAT: the value is not from min to max. */
 enum { QN_LOADER_MUST = INT32_MIN };
 qn_err qn_loader_count(struct qn_loader *l, const char *key, int32_t min, int32_t max,
                        int32_t fallback, int32_t *out);
@@ -61,7 +62,7 @@ qn_err qn_loader_real(struct qn_loader *l, const char *key, float *out);
 /* A number for each of n layers, finite and not below 0: one for all, or an array of at least n. */
 qn_err qn_loader_reals(struct qn_loader *l, const char *key, int32_t n, float *out);
 qn_err qn_loader_flag(struct qn_loader *l, const char *key, bool *out);
-/* Borrowed until the weights are closed. */
+/* Reads a string, which is borrowed until the weights are closed. */
 qn_err qn_loader_text(struct qn_loader *l, const char *key, const char **out);
 bool qn_loader_has_key(const struct qn_loader *l, const char *key);
 bool qn_loader_has_list(const struct qn_loader *l, const char *key);
@@ -135,8 +136,8 @@ void qn_loader_unused(struct qn_loader *l, const char *fmt, ...)
 void qn_loader_ignore_all(struct qn_loader *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* QN_EUNSUPPORTED names a tensor of the file that was not taken: ignoring it would change the
- * model's output. Otherwise packs all matrices; progress as in qn_net_load. */
+/* Packs all matrices; progress as in qn_net_load. QN_EUNSUPPORTED: the file has a tensor that was
+ * not taken, whose name is in the message; ignoring it would change the model's output. */
 qn_err qn_loader_finish(struct qn_loader *l, qn_net_progress progress, void *ctx);
 
 #endif

@@ -1,5 +1,5 @@
 /* Rotary positions: by which angle per position each pair of a head's elements is rotated. Private
- * to this room. Source: RoFormer, arXiv:2104.09864. */
+ * to backends/nets. Source: RoFormer, arXiv:2104.09864. */
 #ifndef QN_NETS_DECODER_ROPE_H
 #define QN_NETS_DECODER_ROPE_H
 

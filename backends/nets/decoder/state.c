@@ -98,7 +98,8 @@ void qn_state_deinit(struct qn_state *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Removes the copy whose removal leaves the smallest gap relative to its distance from `end`. */
+/* Removes one copy: that for which the distance between its two neighbours, divided by its own
+ * distance from `end`, is smallest. Old copies are therefore further apart than recent ones. */
 static void thin_out(struct qn_state *s, int32_t end)
 {
     int32_t least = 0;
@@ -202,7 +203,8 @@ static int32_t wanted(const struct qn_state *s, int32_t past, int32_t n, int32_t
     return count;
 }
 
-/* Stores the states after the previous round in the copies at which a chunk's piece ended. */
+/* After a round: where the piece of a chunk ended at the length of a reserved copy, stores the
+ * current state in that copy. */
 static void keep(struct qn_net *net, const struct qn_step_rows *b, const struct qn_state_pass *p)
 {
     for (int32_t c = 0; c < b->spans; c++) {

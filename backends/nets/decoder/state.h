@@ -1,7 +1,7 @@
 /* The state of a sequence in recurrent layers: the last inputs of their convolutions and the
  * matrices that accumulate all earlier tokens. Unlike a KV cache it cannot be truncated to an
  * earlier length, so copies (snapshots) are kept at some lengths, from which a prefix can be shared
- * and continued. Private to this room; compute thread only. */
+ * and continued. Private to backends/nets; compute thread only. */
 #ifndef QN_NETS_DECODER_STATE_H
 #define QN_NETS_DECODER_STATE_H
 
@@ -42,7 +42,8 @@ struct qn_state_copy {
 
 struct qn_state {
     struct qn_mem *now; /* after the sequence's last token; NULL: the net is not recurrent */
-    /* Sorted by length. Those beyond the sequence's length are allocated and not filled yet. */
+    /* Sorted by length. Copies at lengths above the sequence's own are allocated but not filled
+     * yet. */
     struct qn_state_copy *kept[QN_STATE_KEPT];
     int32_t n_kept;
 };
@@ -54,7 +55,8 @@ qn_err qn_state_reserve(struct qn_net *net, struct qn_state *s, int32_t len, int
                         struct qn_error *e);
 /* The greatest length up to `to` to which a sequence of `len` tokens can return. */
 int32_t qn_state_reach(const struct qn_state *s, int32_t len, int32_t to);
-/* Returns from len to `to`, a result of qn_state_reach. */
+/* Takes the sequence back from length len to length `to`, which must be a result of
+ * qn_state_reach. */
 void qn_state_cut(struct qn_net *net, struct qn_state *s, int32_t len, int32_t to);
 /* Makes the empty dst a copy of src at length `to`, a result of qn_state_reach for src. */
 void qn_state_share(struct qn_net *net, struct qn_state *dst, const struct qn_state *src,

@@ -178,7 +178,8 @@ static qn_err add_thinking(struct reader *r, const struct qn_jref *block, struct
     return err;
 }
 
-/* Encrypted for its issuer: checked, and ignored. */
+/* Checks a block of reasoning that its server has encrypted, and ignores it, because only that
+ * server can read it. */
 static qn_err add_redacted(struct reader *r, const struct qn_jref *block, struct qn_error *e)
 {
     const char *data;

@@ -31,7 +31,7 @@ qn_err qn_ollama_message(const struct qn_jref *m, struct qn_talk *t, struct qn_e
 /* Reads an array of base64 texts as images of the open message. */
 qn_err qn_ollama_images(const struct qn_jref *v, struct qn_talk *t, struct qn_error *e);
 
-/* Names unknown members in the debug log; the list of known ones ends with NULL. */
+/* Logs members that are not in the list `known` (which ends with NULL) at the level debug. */
 void qn_ollama_unknown(const struct qn_jref *root, const char *endpoint, const char *const *known);
 
 /* How an endpoint writes its replies. */

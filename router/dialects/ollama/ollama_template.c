@@ -133,7 +133,7 @@ static const struct {
     {"Items", "items"},
 };
 
-/* Fields of the data itself. */
+/* Fields of the data that a template receives. */
 static const struct {
     const char *go, *turn, *whole; /* in a macro for one exchange; in a template for all messages */
 } fields[] = {

@@ -17,7 +17,8 @@ struct qn_openai_ask {
     size_t n;        /* completions: choices in the reply for each prompt */
     bool functions;  /* tools were given as the deprecated functions, so calls are written in that
                         form */
-    bool flat_tools; /* (set before parse) a function's members are beside the tool's type */
+    bool flat_tools; /* set before parse: the members of a tool's function are beside its "type",
+                        not in "function" */
     bool hide_reasoning; /* reasoning is not written */
 };
 
@@ -25,7 +26,8 @@ struct qn_openai_ask {
 qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struct qn_sampling *s,
                         struct qn_openai_ask *ask, struct qn_error *e);
 
-/* Moves the text of buf into the request's arena; the error for excessive length names v. */
+/* Moves the text of buf into the request's arena. If the text is too long, the error has the path
+ * of v. */
 qn_err qn_openai_keep(struct qn_request *rq, struct qn_buf *buf, const struct qn_jref *v,
                       const char **out, struct qn_error *e);
 /* The same for a value of the given type, as compact JSON; absent and null leave *out unchanged. */
@@ -51,7 +53,7 @@ qn_err qn_openai_effort(const struct qn_jref *v, struct qn_chat *chat, struct qn
 qn_err qn_openai_reasoning(const struct qn_jref *root, struct qn_request *rq, struct qn_chat *chat,
                            struct qn_openai_ask *ask, struct qn_error *e);
 
-/* Names members that are in neither list (each ends with NULL) in the debug log. */
+/* Logs members that are in neither of the two lists (each ends with NULL) at the level debug. */
 void qn_openai_unknown(const struct qn_jref *root, const char *endpoint, const char *const *known);
 
 /* One tool call, as far as it has been received. */
@@ -108,7 +110,7 @@ void qn_openai_usage_write(const struct qn_openai *o, struct qn_jw *w);
 
 /* Writes the begin and the end of one streamed chunk: "data: " ... empty line. */
 struct qn_jw qn_openai_chunk(struct qn_reply *r, const char *prefix, const char *object);
-/* After the choices have been written. */
+/* Ends the chunk that qn_openai_chunk has begun, after its choices have been written. */
 void qn_openai_chunk_end(struct qn_reply *r, struct qn_jw *w);
 
 /* Whether the ends of all choices are written together at the end: Kolosal's clients expect the

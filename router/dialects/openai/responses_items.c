@@ -264,7 +264,7 @@ static bool find_unnamed(const struct turn *t, const char *id, struct qn_jref *i
     char own[ID_MAX];
     if (!mark || strlen(id) >= ID_MAX)
         return false;
-    /* Other characters are found by the comparison below. */
+    /* An id with other characters after the number is rejected by the comparison below. */
     size_t place = strtoul(mark + 1, NULL, 16);
     for (size_t k = 0; k < t->rq->n_kept; k++) {
         input_id(t->rq->kept[k].id, place, own);

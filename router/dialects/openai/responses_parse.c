@@ -260,7 +260,7 @@ static qn_err read_common(const struct qn_jref *root, struct qn_request *rq, str
     return err ? err : read_text(root, rq, job, e);
 }
 
-/* Called before the input is converted or looked up. */
+/* Checks the number of input items. Called before any of them is converted or looked up. */
 static qn_err check_items(const struct qn_jref *root, struct qn_error *e)
 {
     struct qn_jref input = qn_json_get(root, "input");

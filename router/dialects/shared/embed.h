@@ -27,7 +27,7 @@ struct qn_embed_reply {
 qn_err qn_embed_job(struct qn_request *rq, enum qn_task task, const struct qn_jref *root,
                     struct qn_error *e);
 
-/* Sets the job's inputs: the items of v, or v itself (one). QN_EINVAL: no input, or more than
+/* Sets the job's inputs: the items of v or, if `one`, v itself. QN_EINVAL: no input, or more than
  * QN_JOB_INPUTS_MAX. The caller has checked their forms. */
 qn_err qn_embed_inputs(struct qn_request *rq, const struct qn_jref *v, bool one,
                        struct qn_error *e);

@@ -12,8 +12,8 @@ enum {
     QN_STOPS_EMPTY = 2, /* empty strings in a list are ignored; otherwise they are refused */
 };
 
-/* Reads v; absent or null leaves *out unchanged. habits: bits QN_STOPS_. The strings are copied
- * into arena. */
+/* Reads v; absent or null leaves *out unchanged. habits: a set of QN_STOPS_... bits. The strings
+ * are copied into arena. */
 qn_err qn_stops_read(const struct qn_jref *v, unsigned habits, struct qn_arena *arena,
                      struct qn_strings *out, struct qn_error *e);
 

@@ -43,7 +43,7 @@ void qn_talk_message(struct qn_talk *t, enum qn_role role);
 
 /* Add to the open message. Several texts are joined by line breaks. */
 void qn_talk_name(struct qn_talk *t, const char *name);
-/* The call that a TOOL message answers. */
+/* Sets the id of the call whose result the open TOOL message is. */
 void qn_talk_answers(struct qn_talk *t, const char *call_id);
 void qn_talk_text(struct qn_talk *t, const char *text);
 void qn_talk_reasoning(struct qn_talk *t, const char *text);
@@ -54,7 +54,8 @@ qn_err qn_talk_picture(struct qn_talk *t, const struct qn_jref *at, const char *
 /* The same for a data URL (RFC 2397) in base64. */
 qn_err qn_talk_data_url(struct qn_talk *t, const struct qn_jref *at, const char *url,
                         struct qn_error *e);
-/* id MAY be NULL. arguments: an object, or a string, which is kept unchanged; absent: none. */
+/* Adds a tool call. id MAY be NULL. arguments: an object, or a string, which is kept unchanged;
+ * absent: none. */
 void qn_talk_call(struct qn_talk *t, const char *id, const char *name,
                   const struct qn_jref *arguments);
 
