@@ -2,6 +2,9 @@
 
     python3 average.py OUT.pt CHECKPOINT[=WEIGHT]... [--from-gguf MODEL --share 0.12]
 
+CHECKPOINT: last.pt, step-*.pt or weights.pt of one training run. Averages of runs that took different text are bad: two from
+the same model had 681 and 694 of 812 held-out questions right, their average 608.
+
 Steps at the end of training circle around a good place: their average is nearer to it than any one of them. A share of the
 model that ships brings back some of what the new text made it forget. Both were measured: a checkpoint had 651 of 812
 held-out questions right, its average with an earlier one and a share of 0.15 had 674.
@@ -28,7 +31,7 @@ def main():
         state, weight = torch.load(path), float(weight or 1)
         if cfg not in (None, state["cfg"]):
             sys.exit(f"average.py: {path} has another shape than the ones before it")
-        cfg, total, weights = state["cfg"], total + weight * state["master"], weights + weight
+        cfg, total, weights = state["cfg"], total + weight * state["master"].float(), weights + weight
     total = total / weights
     if a.from_gguf:
         old_cfg, old, _ = export.load_gguf(a.from_gguf)
