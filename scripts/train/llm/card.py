@@ -75,9 +75,13 @@ phrases.
 | deny or invent something, or wrongly advise to delete | {pct(sets['questions']['wrong claims'])} |
 
 Held-out patterns are ways of asking that were never trained; they come from the same author as the training text, so the
-second figure is nearer to what a user will meet. Bars are 85 % and 80 %. Three of the free questions turned out to be
-spelled exactly like a trained pattern; they are counted. Follow-up questions are tested under "multi". The third set
-was written before the training on today's text; what its answers name is checked against the programs' own tables.
+second figure is nearer to what a user will meet. Bars are 85 %, 80 % and 85 % right, and no answer to the third set that
+denies or invents something or wrongly advises to delete. Three of the free questions turned out to be spelled exactly like a
+trained pattern; they are counted. Follow-up questions are tested under "multi". The third set was written before the
+training on today's text, but is not wholly independent of it: one block of `text/commands.py` was written after seeing which
+of its questions about deleting were mistaken for each other. What the answers name is checked against the programs' own
+tables. Several models were scored on all three sets before this one was chosen (see `scripts/train/llm/README.md`), so the
+figures are a little better than the model is.
 
 ## Sample answers
 
