@@ -264,13 +264,13 @@ enum qn_presence qn_client_probe(const struct qn_cli *cli)
 {
     struct exchange x;
     struct qn_json *doc = NULL;
-    enum qn_presence found = QN_NOBODY;
+    enum qn_presence found = QN_NO_SERVER;
     if (begin(&x, cli, "/live", NULL, NULL) == QN_OK) {
         curl_easy_setopt(x.curl, CURLOPT_TIMEOUT_MS, (long)PROBE_TIMEOUT_MS);
         bool cancelled;
         CURLcode rc = perform(x.curl, NULL, &cancelled);
         if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST)
-            found = QN_NOBODY;
+            found = QN_NO_SERVER;
         else
             found = rc == CURLE_OPERATION_TIMEDOUT ? QN_SILENT : QN_STRANGER;
         if (rc == CURLE_OK && status_of(&x) == 200 &&

@@ -38,10 +38,10 @@ qn_err qn_client_send(const struct qn_cli *cli, const char *method, const char *
 void qn_client_escape(struct qn_buf *out, const char *text, bool keep_slash);
 
 enum qn_presence {
-    QN_NOBODY,   /* no program listens there */
-    QN_SERVER,   /* a quince server */
-    QN_STRANGER, /* another program answered */
-    QN_SILENT    /* a program listens and does not answer */
+    QN_NO_SERVER, /* no program listens there */
+    QN_SERVER,    /* a quince server */
+    QN_STRANGER,  /* another program answered */
+    QN_SILENT     /* a program listens and does not answer */
 };
 
 /* Finds out which kind of program listens at cli's address. */

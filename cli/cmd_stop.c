@@ -65,7 +65,7 @@ static qn_err find(struct ending *d, struct qn_error *e)
     d->deaf = there == QN_SILENT && d->pid > 0;
     if (there == QN_SERVER || d->deaf)
         return QN_OK;
-    if (there == QN_NOBODY)
+    if (there == QN_NO_SERVER)
         return qn_fail(e, QN_ENOTFOUND, "no server runs at %s: there is nothing to stop", at->url);
     return qn_fail(e, QN_ECONFLICT,
                    "the program at %s is not a quince server: --port N selects another port",
@@ -146,7 +146,7 @@ static bool has_ended(const struct ending *d)
 {
     if (d->pidfd < 0) {
         usleep(POLL_MS * 1000);
-        return qn_client_probe(d->cli) == QN_NOBODY;
+        return qn_client_probe(d->cli) == QN_NO_SERVER;
     }
     struct pollfd p = {.fd = d->pidfd, .events = POLLIN};
     return poll(&p, 1, POLL_MS) > 0;

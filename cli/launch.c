@@ -188,7 +188,7 @@ qn_err qn_launch_server(const struct qn_cli *cli, struct qn_error *e)
                        "a program listens at %s and does not answer: if it is not quince, choose "
                        "another port with --port N",
                        cli->at.url);
-    case QN_NOBODY:
+    case QN_NO_SERVER:
         break;
     }
     return cli->at.local ? start_and_wait(cli, e)

@@ -65,7 +65,7 @@ struct qn_ws_session {
     int64_t heard_ms, moved_ms, pinged_ms, deadline_ms;
 };
 
-static const struct qn_ws_route nobody = {0}; /* for a session that never began */
+static const struct qn_ws_route no_route = {0}; /* for a session that never began */
 
 struct qn_ws {
     struct qn_loop *loop;
@@ -301,7 +301,7 @@ void qn_ws_pause(struct qn_ws_session *s, bool pause)
 static void session_free(struct qn_ws_session *s)
 {
     struct qn_ws *ws = s->ws;
-    if (s->route != &nobody)
+    if (s->route != &no_route)
         count(ws, QN_M_SOCKETS_CLOSED);
     if (s->route->closed)
         s->route->closed(s);
@@ -527,7 +527,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
         /* The route's `opened` has not been called for s, so its `closed` must not be called
          * either. */
         qn_error_log("ws", "%s", e.message);
-        s->route = &nobody;
+        s->route = &no_route;
         session_free(s);
         return;
     }

@@ -124,19 +124,19 @@ uint64_t qn_model_slot_ticket(const struct qn_model_slot *p)
     return p->queue.waiting.oldest->ticket;
 }
 
-bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *newcomer)
+bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *waiter)
 {
-    int64_t since = qn_lease_of(newcomer->queue.waiting.oldest)->came_ms;
+    int64_t since = qn_lease_of(waiter->queue.waiting.oldest)->came_ms;
     if (p->process.tenant_ms > since)
         since = p->process.tenant_ms;
     return !qn_model_slot_restarts(p) && qn_model_slot_state(p) == QN_INST_READY &&
            qn_now_ms() - since < p->inv->config.batch_ms;
 }
 
-bool qn_model_slot_serves_first(const struct qn_model_slot *p, const struct qn_model_slot *newcomer)
+bool qn_model_slot_serves_first(const struct qn_model_slot *p, const struct qn_model_slot *waiter)
 {
-    return p->queue.waiting.n > 0 && (qn_model_slot_ticket(p) < qn_model_slot_ticket(newcomer) ||
-                                      qn_model_slot_in_batch(p, newcomer));
+    return p->queue.waiting.n > 0 && (qn_model_slot_ticket(p) < qn_model_slot_ticket(waiter) ||
+                                      qn_model_slot_in_batch(p, waiter));
 }
 
 /* Leases queued with this ticket or a later one are held back from a ready model, because an

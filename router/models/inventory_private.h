@@ -217,14 +217,13 @@ void qn_inventory_tell_displaced(struct qn_inventory *inv);
 /* The ticket of the oldest waiting lease; at least one must wait. */
 uint64_t qn_model_slot_ticket(const struct qn_model_slot *p);
 /* A loaded model may go on serving requests that arrived after a request of another model that
- * waits for its memory (the newcomer), so that models are not exchanged for every single request.
- * This batch lasts batch_ms from when the model was loaded or from when the newcomer's request
+ * waits for its memory (the waiter), so that models are not exchanged for every single request.
+ * This batch lasts batch_ms from when the model was loaded or from when the waiter's request
  * arrived, whichever is later. Every wait is bounded: tickets decide which model is loaded next,
  * and no model's batch lasts longer. */
-bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *newcomer);
-/* True when a lease waits for p that is served before p is evicted for the newcomer. */
-bool qn_model_slot_serves_first(const struct qn_model_slot *p,
-                                const struct qn_model_slot *newcomer);
+bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *waiter);
+/* True when a lease waits for p that is served before p is evicted for the waiter. */
+bool qn_model_slot_serves_first(const struct qn_model_slot *p, const struct qn_model_slot *waiter);
 /* Grants the leases that a ready model can serve. */
 void qn_model_slot_grant(struct qn_model_slot *p);
 /* The slots with waiting leases, earliest ticket first; *out is the caller's to free. */

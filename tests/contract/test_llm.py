@@ -72,7 +72,7 @@ def test_the_beginning_is_cached(llm):
 
 def test_a_prompt_that_is_not_to_be_cached(llm):
     job = complete("Once there was a lighthouse on a cliff. " * 12, max_tokens=4, temperature=0)
-    alone = complete("A prompt of nobody else's, number nine. " * 12, max_tokens=4, temperature=0)
+    alone = complete("A prompt that no other has, number nine. " * 12, max_tokens=4, temperature=0)
     cached = [of(llm.run(one), "usage")[0]["cached"] for one in (
         job, {**job, "sampling": {**job["sampling"], "no_reuse": True}},
         {**alone, "sampling": {**alone["sampling"], "no_reuse": True}}, alone)]

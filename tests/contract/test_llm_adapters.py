@@ -1,5 +1,5 @@
 """Adapters named at load and chosen by each job: answers must be those of a model into whose matrices
-they have been merged, whoever else is answered beside and before."""
+they have been merged, regardless of other jobs beside and before."""
 import concurrent.futures
 import sys
 
@@ -84,7 +84,7 @@ def test_answers_are_those_of_a_merged_model(llm, wanted):
             ids, cached = answer(llm, job(mix))
             assert ids == wanted[name], name
             assert cached == (len(PROMPT) - 1 if turn else 0), name
-    # Nobody says: as it was loaded, red at 1 and azure off.
+    # The job does not say: as it was loaded, red at 1 and azure off.
     assert answer(llm, job()) == (wanted["one"], len(PROMPT) - 1)
 
 

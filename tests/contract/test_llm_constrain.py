@@ -102,7 +102,7 @@ HEAVY = {"type": "object", "properties": {f"p{i}": {"type": "string", "pattern":
                                           for i in range(2)}}
 
 
-def test_compiling_stops_nobody(llm):
+def test_compiling_delays_no_other_job(llm):
     """An answer goes on, and a request that came later begins and ends, while schemas are compiled."""
     def heavy(i):
         return llm.run(with_schema(chat("x", max_tokens=2), {**HEAVY, "title": str(i)}))

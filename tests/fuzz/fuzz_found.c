@@ -34,7 +34,7 @@ static const char *const texts[] = {
     "hub/models--o--r/refs/main",
 };
 
-/* Models, whose contents nobody reads here. */
+/* Models, whose contents are not read here. */
 static const char *const models[] = {
     BLOB("00112233"),
     BLOB("44556677"),

@@ -1,4 +1,4 @@
-/* A ranges file that somebody has spoilt: registry/ranges.c. Half of the inputs get the checks that
+/* A damaged ranges file: registry/ranges.c. Half of the inputs get the checks that
  * they would need, so that what stands behind them is reached. */
 #include "registry/ranges.h"
 

@@ -127,7 +127,7 @@ def is_lfs(path, data):
 
 
 class Request:
-    """One request as the hub saw it. `sent` is what the system has taken of the body: whoever has got a byte of it finds
+    """One request as the hub saw it. `sent` is what the system has taken of the body: a client that has received a byte finds
     it counted."""
 
     def __init__(self, host, handler):

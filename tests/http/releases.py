@@ -45,7 +45,7 @@ class Releases:
         self.table = house.tmp_path / "packs.json"
 
     def offer(self, name, version, data=None, digest="table", needs=None, program="llama-server", **archived):
-        """digest: who tells the sum: "table", "publisher", "nobody", or a sum for the table."""
+        """digest: where the checksum comes from: "table", "publisher", "unknown", or a checksum for the table."""
         file = f"{name.replace(':', '-')}-{version}.tar.gz"
         data = archive(version, program, **archived) if data is None else data
         sum_ = hashlib.sha256(data).hexdigest()
@@ -59,7 +59,7 @@ class Releases:
             row["digests"] = self.hub.plain(f"{file}.json")
             self.tell(file, [{"name": "other.zip", "digest": "sha256:" + "0" * 64},
                              {"name": file, "size": len(data), "digest": "sha256:" + sum_}])
-        elif digest != "nobody":
+        elif digest != "unknown":
             here["sha256"] = sum_ if digest == "table" else digest
         self.rows[name] = row
         return file

@@ -1,4 +1,4 @@
-"""Checks a reply against an example in somebody's API document: every member that the example shows
+"""Checks a reply against an example in another server's API document: every member that the example shows
 must be there with a value of the same JSON type."""
 
 

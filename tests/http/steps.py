@@ -224,7 +224,7 @@ class Steps:
         return m
 
     def infer_and_leave(self):
-        """An answer, after which nobody needs the model."""
+        """An answer, after which no request needs the model."""
         m = self.infer(keep_alive=0)
         if m and m.pinned:
             m.brief = True
@@ -455,7 +455,7 @@ class Steps:
 
     def wait_for(self, m):
         """The model cannot be loaded while others are busy: requests wait, are seen to wait, and are answered when
-        enough streams have ended. Until then nobody leaves."""
+        enough streams have ended. Until then no model is evicted."""
         waiting = [Waiting(self.server, m) for _ in range(self.rng.randint(1, 3))]
         for w in waiting:
             w.start()

@@ -12,7 +12,7 @@ from test_doors import ADMIN, BOTH, KEY, bearer, routes
 from users import all_as_other_user, as_other_user, needs_another_user
 
 PREFIX = re.compile(r"^/(api/)?v[01](?=/)")
-CELLS = {"nobody": {"yes", "no", "no keys", "own"}, "key": {"yes", "no", "own"}, "owner": {"", "yes"},
+CELLS = {"anonymous": {"yes", "no", "no keys", "own"}, "key": {"yes", "no", "own"}, "owner": {"", "yes"},
          "admin": {"yes", "own"}}
 
 
@@ -64,7 +64,7 @@ def test_the_table_holds_for_keys(house):
         row = rows[method, pattern]
         if pattern == "/internal/shutdown":
             continue
-        for headers, may in (({}, row["nobody"] == "yes"), (bearer(KEY), row["key"] != "no"), (bearer(ADMIN), True)):
+        for headers, may in (({}, row["anonymous"] == "yes"), (bearer(KEY), row["key"] != "no"), (bearer(ADMIN), True)):
             answer = probe(server, method, path, headers)
             assert refused(answer) != may, (method, path, headers, answer.status, answer.body[:200])
     assert refused(probe(server, "POST", "/internal/shutdown", bearer(KEY)))
@@ -75,7 +75,7 @@ def test_the_table_holds_for_other_users(house):
     server, rows = house.start(), table()
     asked = [(method, path, None if method == "GET" else {}, {}) for (method, _), path in served().items()]
     for (method, pattern), answer in zip(served(), all_as_other_user(server, asked)):
-        may = rows[method, pattern]["nobody"] != "no"
+        may = rows[method, pattern]["anonymous"] != "no"
         assert refused(answer) != may, (method, pattern, answer.status, answer.body[:200])
     assert server.get("/live").status == 200
 
@@ -113,7 +113,7 @@ def test_paths_are_for_admins(house):
     assert shown >= 9
     assert server.get("/v1/models/user.m/options", headers=bearer(KEY)).json["saved"] == {"slots": 2}
     metrics = server.get("/metrics", headers=bearer(ADMIN)).body.decode()
-    assert str(house.tmp_path) not in metrics and 'model_name="user.m"' in metrics  # no label, whoever asks
+    assert str(house.tmp_path) not in metrics and 'model_name="user.m"' in metrics  # no label, even for an admin
 
 
 def test_errors_tell_others_no_paths(house):

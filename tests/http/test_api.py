@@ -249,7 +249,7 @@ def test_too_large(house):
 
 
 def test_hundred_megabytes(server):
-    """The refusal comes before the body: nobody sends 100 MB for nothing."""
+    """The refusal comes before the body: no client sends 100 MB in vain."""
     with raw_connection(server) as s:
         s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
                   b"Content-Type: application/json\r\nContent-Length: 104857600\r\n\r\n")

@@ -405,7 +405,7 @@ def test_a_saved_draft_model_that_has_left(house):
 
 
 def test_unload_forgets_what_a_load_has_asked_for(house):
-    """Also of a model that is in nobody's memory at the moment."""
+    """Also of a model that is not in memory at the moment."""
     server = house.start("--max-loaded-models", "1")
     name, other = house.model(server, "m"), house.model(server, "other")
     assert load(server, name, ctx_size=333).status == 200

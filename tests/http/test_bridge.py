@@ -325,7 +325,7 @@ def test_an_answer_that_is_complete_is_good_whatever_becomes_of_the_connection(s
             assert reply.json["usage"]["completion_tokens"] == 2
 
 
-def test_a_request_that_an_upstream_answers_oddly_stands_in_nobodys_way(server):
+def test_an_odd_reply_of_an_upstream_disturbs_no_other_request(server):
     """A server that takes no "n" answers one choice of two: that is no reason to leave it alone."""
     with fake_llama.serving(choices=1) as upstream:
         model = remote(server, "odd", upstream)
@@ -513,7 +513,7 @@ def test_a_setting_chooses_the_engine(engines):
 
 
 def test_who_may_define_remote_models(engines):
-    """A server that other machines reach asks for nobody but its administrator what only it can reach."""
+    """A server that other machines reach requests addresses only it can reach for its administrator alone."""
     server = start(engines, "--listen", f"0.0.0.0:{free_port()}=lemonade", QUINCE_API_KEY="a-key-of-users-1234",
                    QUINCE_ADMIN_API_KEY="a-key-of-admins-1234")
     body = {"model_name": "user.inner", "recipe": "remote", "base_url": "http://127.0.0.1:9/v1"}
@@ -536,7 +536,7 @@ def test_vectors_and_scores_need_no_option(llama):
 
 
 def test_what_a_model_is_for_follows_from_its_file_where_no_label_says_it(llama):
-    """A file that pools embeds or ranks (llama.cpp's pooling types): it needs no label, and converses with nobody."""
+    """A file that pools embeds or ranks (llama.cpp's pooling types): it needs no label, and cannot converse."""
     for name, pooling, kind, label, does, does_not in (
             ("pools", 1, "embedding", "embeddings", "embeddings", "rerank"),
             ("ranks", 4, "reranking", "reranking", "rerank", "embeddings")):
@@ -729,7 +729,7 @@ def test_only_admins_look_behind_a_model(llama):
 
 
 @needs_another_user
-def test_prompts_behind_a_model_are_shared_with_nobody(llama):
+def test_prompts_behind_a_model_are_not_shared(llama):
     """What an admin asks a llama-server directly stays in its cache, from which another user's prompts take nothing,
     by whatever route they come."""
     model = engine_model(llama, "apart", tokens=3)

@@ -186,7 +186,7 @@ def test_a_clean_up_takes_no_download_away(depot, hub):
 
 
 def test_a_checkpoint_is_registered_and_pulled_by_its_name(depot):
-    """Today's models/register: a definition first, the files when somebody wants them."""
+    """Today's models/register: a definition first, the files on request."""
     server = depot.start()
     reply = server.post("/v1/models/register", {
         "model_name": "user.Phi", "checkpoint": f"{REPO}:Q4_K_M", "recipe": "llamacpp", "reasoning": True,

@@ -108,7 +108,7 @@ mmproj.gguf           mmproj  1.0 kB  no
     assert server.queries(f"GET /api/v1/models/{HERE['id']}/files") == [{"include_paths": "true"}]
     assert json.loads(cli("show", HERE["id"], "--json").out) == {**entry, "files": files}
     # Where they lie is said in whole; the table has what is different.
-    deep = "/home/somebody/.cache/huggingface/hub/models--unsloth--Qwen3-0.6B-GGUF/snapshots/0123456789abcdef/"
+    deep = "/home/anna/.cache/huggingface/hub/models--unsloth--Qwen3-0.6B-GGUF/snapshots/0123456789abcdef/"
     server.routes[f"GET /api/v1/models/{HERE['id']}/files"] = {"files": [
         {**files[0], "path": deep + "a.gguf"}, {**files[1], "path": "/elsewhere/b.gguf"}]}
     out = cli("show", HERE["id"]).out
@@ -158,7 +158,7 @@ def test_delete(tmp_path, stub):
         "POST /api/v1/delete": lambda q, body: {"status": "success", "message": f"Deleted model: {body['model_name']}",
                                                 "freed_bytes": 381000000}})
     cli = Cli(tmp_path, server.port)
-    # Nobody can be asked: nothing happens without --yes.
+    # Without a terminal to ask: nothing happens without --yes.
     done = cli("delete", HERE["id"])
     assert done.returncode == 2 and "--yes" in done.err and not server.bodies("POST /api/v1/delete")
     done = cli("delete", HERE["id"], "nobody", "other", "--yes")

@@ -71,7 +71,7 @@ def test_what_stops_the_start_is_repaired(cli, home, fake_backend_dir):
 
 def test_a_running_servers_file_is_left_to_it(cli, home, fake_backend_dir):
     server = Server(home / "data", fake_backend_dir)
-    done = cli("config", "set", "idle=5")  # asks another port, where nobody answers
+    done = cli("config", "set", "idle=5")  # asks another port, where no server listens
     assert done.returncode == 1 and "another quinced uses the data folder" in done.err
     assert server.stop() == 0
 

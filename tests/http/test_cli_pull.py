@@ -89,7 +89,7 @@ def test_quiet_and_json(tmp_path, stub):
      {"model_name": "user.Qwen3-8B-GGUF-Q8_0", "checkpoint": "hf.co/unsloth/Qwen3-8B-GGUF:Q8_0"}),
     (["https://huggingface.co/unsloth/Qwen3-8B-GGUF"], "huggingface.co/unsloth/Qwen3-8B-GGUF",
      {"model_name": "user.Qwen3-8B-GGUF-Q4_K_M", "checkpoint": "huggingface.co/unsloth/Qwen3-8B-GGUF:Q4_K_M"}),
-    # Nobody can be asked: the most usual one that fits.
+    # Without a terminal to ask: the most usual one that fits.
     (["unsloth/Qwen3-8B-GGUF"], "unsloth/Qwen3-8B-GGUF",
      {"model_name": "user.Qwen3-8B-GGUF-Q4_K_M", "checkpoint": "unsloth/Qwen3-8B-GGUF:Q4_K_M"}),
     (["unsloth/Qwen3-8B-GGUF@v1", "--name", "mine", "--label", "hot", "--label", "coding", "--recipe", "other"],
@@ -221,7 +221,7 @@ def test_a_person_chooses(tmp_path, stub, typed, checkpoint):
     assert ("it will not run here" in t.screen) == (checkpoint == "BF16")
 
 
-def test_yes_asks_nobody(tmp_path, stub):
+def test_yes_asks_nothing(tmp_path, stub):
     server = stub(models() | {VARIANTS: variants(("F16", 900000 * GB, 1), ("Q8_0", 800000 * GB, 1)), PULL: complete()})
     t = Terminal(Cli(tmp_path, server.port), "pull", "o/r", "--yes")
     assert t.status() == 0
@@ -402,7 +402,7 @@ def test_using_a_model_offers_to_fetch_it(tmp_path, stub, command, name, answer)
         assert ("yes" if command == "run" else "is loaded") in t.screen and "Use it" not in t.screen
 
 
-def test_nothing_is_offered_in_a_script_or_for_a_name_nobody_knows(tmp_path, stub):
+def test_nothing_is_offered_in_a_script_or_for_an_unknown_name(tmp_path, stub):
     server = stub(models(THERE) | {"POST /api/v1/load": (404, {"error": {"message": "not here"}})})
     cli = Cli(tmp_path, server.port)
     assert cli("load", THERE["id"]).returncode == 1

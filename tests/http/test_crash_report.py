@@ -54,7 +54,7 @@ def test_refused_load(house, server):
 
 
 def test_who_started_the_server_ignored_its_children(house):
-    """Signals that are ignored are inherited; with this one, nobody is told how a process ended."""
+    """Signals that are ignored are inherited; with this one, the kernel tells no parent how a process ended."""
     server = house.start(launcher=("env", "--ignore-signal=CHLD"))
     model = house.model(server, "crasher", crash_after=1)
     reply = server.chat(model)

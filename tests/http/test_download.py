@@ -114,7 +114,7 @@ def test_files_of_all_sizes(fetch, hub):
         assert r["peak_kib"] < 40000
 
 
-def test_sizes_and_sums_that_nobody_told(fetch):
+def test_unknown_sizes_and_checksums(fetch):
     fetch.ok(*[fetch.file(f"f{n}", noise(n), size=None, sha256=None) for n in (0, 1, CHUNK, CHUNK + 1, 2 * CHUNK + 3)])
 
 
@@ -471,7 +471,7 @@ def test_a_proxy_of_the_environment_is_used(fetch, hub, monkeypatch):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """One that is good for 127.0.0.1 and signed by nobody but itself."""
+    """A self-signed certificate for 127.0.0.1."""
     if not shutil.which("openssl"):
         pytest.skip("there is no openssl")
     folder = tmp_path_factory.mktemp("tls")
@@ -699,7 +699,7 @@ def on_small_disk(tmp_path, megabytes, script):
         pytest.skip("there is no unshare")
     mount = f"mount -t tmpfs -o size={megabytes}m none {disk}"
     if subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True).returncode:
-        pytest.skip("this system lets nobody mount a small disk")
+        pytest.skip("this system does not permit mounting a small disk")
     script = f"set -e; {mount}; DISK={disk}\n" + textwrap.dedent(script)
     out = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
     assert out.returncode == 0, out.stderr

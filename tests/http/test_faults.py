@@ -143,7 +143,7 @@ def leave_while_loading(server, model):
         only_child(server)
 
 
-def test_a_load_for_nobody_is_given_up(house):
+def test_a_load_without_requests_is_cancelled(house):
     """The only client vanishes: the model stops loading, a while later, and nothing is left."""
     server = house.start()
     model = house.model(server, "m", load_ms=600000)
@@ -161,11 +161,11 @@ def test_who_tries_again_finds_the_load_where_it_was(house):
     pid = only_child(server)
     assert server.chat(model).status == 200
     assert server.children() == [pid]
-    wait_until(lambda: not busy(server), what="nobody has it")
+    wait_until(lambda: not busy(server), what="the model to become idle")
 
 
 def test_a_load_that_was_asked_for_goes_on(house):
-    """POST load is about the model, not about an answer: it needs nobody who waits."""
+    """POST load is about the model, not about a reply: it needs no waiting client."""
     server = house.start()
     model = house.model(server, "m", load_ms=4500)
     with raw_connection(server) as s:

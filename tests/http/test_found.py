@@ -274,7 +274,7 @@ def test_refs_main_decides_which_snapshot(finder):
     assert "/snapshots/" + "b" * 40 in finder.files("extra.b-Q4_0")[0]["path"]
 
 
-def test_nothing_is_looked_for_when_nobody_wants_it(finder):
+def test_discovery_can_be_switched_off(finder):
     put_ollama(finder.home / ".ollama" / "models", "registry.ollama.ai/library/x:1b", [("model", model("x"))])
     finder.start("--no-discovery")
     assert finder.rescan() == {}
@@ -312,7 +312,7 @@ def test_hostile_names_and_files(finder):
     put(finder.home / ".cache" / "llama.cpp" / "manifest=a=b=c.json", json.dumps(
         {"ggufFile": {"rfilename": "../../../../etc/x.gguf"}}))
     finder.start("--extra-models-dir", str(extra))
-    found = finder.rescan()  # waits for nobody to write into the pipe
+    found = finder.rescan()  # does not wait for a writer of the pipe
     assert "extra.a-b-c-d" in found
     assert all(set(n) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:") for n in found)
     assert not any("evil" in n or "junk" in n or "empty" in n for n in found)

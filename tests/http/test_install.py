@@ -175,7 +175,7 @@ def test_nothing_unverified(releases):
     """No sum in the table, and a publisher who tells none, another one, or does not answer."""
     size = len(archive("b1"))
     file = releases.offer(NAME, "b1", digest="publisher")
-    releases.offer("llamacpp:silent", "b1", digest="nobody")
+    releases.offer("llamacpp:silent", "b1", digest="unknown")
     server = releases.start()
     for assets, word in [([], "no file"), ([{"name": file, "size": size}], "SHA-256"),
                          ([{"name": file, "digest": None}], "SHA-256"),
@@ -427,7 +427,7 @@ def test_a_program_of_the_path(releases, tmp_path):
 
 
 def test_a_default_that_means_another(releases):
-    """Until quince has an engine of its own for a recipe, its default is somebody else's."""
+    """Until quince has an engine of its own for a recipe, its default is another project's."""
     (releases.house.tmp_path / "few").mkdir()
     releases.house.backend_dir, full = releases.house.tmp_path / "few", releases.house.backend_dir
     for name in ("quince-llm", "quince-unpack", "quince-inspect"):

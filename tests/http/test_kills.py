@@ -203,7 +203,7 @@ def test_the_log_names_the_request_that_a_process_died_of(house, server):
 
 
 def test_children_log_as_the_server_does(house):
-    """At the level warn they do not even write what nobody would see."""
+    """At the level warn they do not even write lines that would not be shown."""
     server = house.start("--log-level", "warn")
     assert server.chat(house.model(server, "m")).status == 200
     time.sleep(0.1)

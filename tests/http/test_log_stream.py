@@ -267,7 +267,7 @@ def test_fragments_pings_and_bytes_one_by_one(server):
         ws.send_raw(data[i:i + 1])
     assert ws.receive() == (PONG, b"one")
     assert ws.json()["type"] == "logs.snapshot"
-    ws.send_raw(frame(PONG, b"nobody asked"))
+    ws.send_raw(frame(PONG, b"unsolicited"))
     ws.send_raw(frame(PING, b"x" * 125))
     assert beside_entries(ws.receive) == (PONG, b"x" * 125)
     # The code comes back, whatever it is; and without one, none.

@@ -187,7 +187,7 @@ def test_a_replaced_model_is_not_asked_any_more(house, server):
             digest = send_blob(server, house.tmp_path / f"fake-{i % 2}.gguf")
             assert post(server, "/api/create", {**make, "files": {"x": digest}}).status == 200
             assert said_by(server, "mine") == ("one", "two")[i % 2]
-            # The other file belongs to nobody any more.
+            # The other file is no model's any more.
             assert [f.name for f in (server.data_dir / "blobs").iterdir()] == [digest.replace(":", "-")]
     finally:
         over.set()
@@ -647,7 +647,7 @@ def test_listeners_and_profiles(house):
     # OpenAI's routes are there, too.
     house.model(server, "m", tokens=1)
     assert ask(ollama, "/v1/models").json["data"][0]["id"] == "user.m"
-    # Another server does without a port that is taken if nobody asked for it by name.
+    # Another server does without a port that is taken unless it was given explicitly.
     refused = subprocess.run([str(BUILD / "bin/quinced"), "--port", "0", "--data-dir", str(house.tmp_path / "other"),
                               "--ollama-port", str(ollama)], capture_output=True, text=True)
     assert refused.returncode != 0 and f"port {ollama}" in refused.stderr

@@ -16,7 +16,7 @@ def job_of(reply):
     return json.loads(reply.json["choices"][0].get("text") or reply.json["choices"][0]["message"]["content"])
 
 
-# API.md, C8, and DPPAN's document ("model: required"): a request that names no model, or one that nobody knows.
+# API.md, C8, and DPPAN's document ("model: required"): a request that names no model, or an unknown one.
 @pytest.mark.parametrize("profile,missing,unknown", [
     ("lemonade", 400, 404), ("kolosal", 400, 404), ("ollama", 200, 404), ("auto", 200, 404),
     ("localllm", 200, 404), ("dppan", 400, 422), ("layerscale", 200, 200)])

@@ -52,9 +52,9 @@ def check_closed_to(ask, answer_id):
     """`ask` gets of the answer what it gets of one that there is not."""
     unknown = "resp_" + "0123456789abcdef" * 2
     for (method, path, body), (_, no_path, no_body) in zip(ways_in(answer_id), ways_in(unknown)):
-        theirs, nobodys = ask(method, path, body), ask(method, no_path, no_body)
+        theirs, unowned = ask(method, path, body), ask(method, no_path, no_body)
         assert theirs.status in (400, 404), (method, path, theirs.body)
-        assert outcome(theirs, answer_id) == outcome(nobodys, unknown), (method, path)
+        assert outcome(theirs, answer_id) == outcome(unowned, unknown), (method, path)
 
 
 def test_stored_answers_are_the_keys_own(shared):
@@ -62,7 +62,7 @@ def test_stored_answers_are_the_keys_own(shared):
     answer = respond(server, anna).json
     for other in (bob, ADMIN):
         check_closed_to(lambda method, path, body: server.request(method, path, body, other), answer["id"])
-    # Neither a page nor a proxy's word makes anna somebody else.
+    # Neither a page nor a proxy's header changes who anna is.
     for more in ({}, {"Origin": "http://localhost:3000"}, {"X-Forwarded-For": "192.0.2.1"}, {"X-Client-Id": "bob"}):
         assert server.get(f"/v1/responses/{answer['id']}", headers={**anna, **more}).json == answer
     assert respond(server, anna, previous_response_id=answer["id"]).status == 200
@@ -129,7 +129,7 @@ def test_the_log_shows_a_key_its_own_requests(shared):
     assert any("of-anna" in line for line in own) and any("output=" in line for line in own)
     assert all(hers in line for line in own)
     assert all(his in line for line in lines_of(server, bob, "?model=user.m")) and lines_of(server, bob)
-    # Words of a request make no line somebody else's.
+    # Words of a request do not change the owner of a log line.
     forged = f"x id={his} y"
     mine = chat(server, anna, forged)
     assert not any(mine in line for line in lines_of(server, bob))

@@ -211,7 +211,7 @@ def test_labels_projector_and_checkpoints(depot):
     assert depot.hub.sent("see-Q4_0.gguf") + len(depot.hub.requests(host="files")) < 100 * 4096
 
 
-def test_local_import_asks_nobody(depot):
+def test_a_local_import_makes_no_request(depot):
     server = depot.start()
     assert phi(server).status == 200
     server.stop()
@@ -241,7 +241,7 @@ def test_offline_is_not_why_no_engine_runs_a_model(depot):
         server.stop()
 
 
-def test_offline_nobody_waits_for_what_cannot_come(depot):
+def test_offline_a_pull_fails_at_once(depot):
     """A download of the last run waits until the server is online again; who asks for it now is told."""
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
     held(depot.hub, "m-Q4_0.gguf")
@@ -263,7 +263,7 @@ def test_offline_nobody_waits_for_what_cannot_come(depot):
 
 
 def test_offline_while_it_runs(depot):
-    """A setting that takes effect at once: downloads wait, who waits is told, and nobody is asked for anything."""
+    """A setting that takes effect at once: downloads wait, clients are told, and no hub gets a request."""
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
     slow(depot.hub, "m-Q4_0.gguf", 100_000)
     server = depot.start()
@@ -575,7 +575,7 @@ def test_kills(depot):
 
 def test_a_full_disk(tmp_path, fake_backend_dir):
     if subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode:
-        pytest.skip("this system lets nobody mount a small disk")
+        pytest.skip("this system does not permit mounting a small disk")
     script = pathlib.Path(__file__).with_name("disk_pull.py")
     run = subprocess.run(["unshare", "-rm", sys.executable, str(script), str(tmp_path), str(fake_backend_dir)],
                          capture_output=True, text=True, timeout=120)

@@ -109,7 +109,7 @@ def test_clients_take_turns(house, server):
     assert order(server) == "a1 b1 c1 a2 c2 a3".split()
 
 
-def test_nobody_waits_while_slots_are_free(house, server):
+def test_no_request_waits_while_slots_are_free(house, server):
     model = house.model(server, "four", slots=4, **SLOW)
     with Holder(server, model, 4, **{"X-Client-Id": "greedy"}):
         m = loaded(server, model)
@@ -137,7 +137,7 @@ def test_choices_take_slots_too(house, server):
 
 def test_clients_of_one_key_take_turns_within_it(house):
     """The environment's key is everybody's, so its clients are told apart by name; that gives them turns of one
-    another's, and none of a key that is somebody's own."""
+    another's, and none of a personal key."""
     key = "the-key-of-the-environment"
     server = house.start(env={"QUINCE_API_KEY": key})
     plain = server.request
@@ -306,11 +306,11 @@ def test_a_full_queue_says_so_at_once(house):
         assert phone.json["error"]["code"] == 429 and phone.json["error"]["type"] == "queue_full"
         streamed = server.chat(model, stream=True)
         assert streamed.status == 503 and streamed.json["error"]["code"] == "overloaded"
-        assert server.chat(other).status == 200  # nobody waits there
+        assert server.chat(other).status == 200  # its queue is empty
     assert waiting.done().status == 200
 
 
-def test_nobody_may_wait(house):
+def test_a_queue_of_length_zero(house):
     server = house.start("--max-queue", "0")
     model = house.model(server, "two", slots=2, **SLOW)
     with Holder(server, model, 2):
@@ -390,7 +390,7 @@ def test_a_batch_has_an_end(house):
     for t in crowd:
         t.start()
     try:
-        assert server.chat(b).status == 200  # though somebody always waits for a
+        assert server.chat(b).status == 200  # though a's queue is never empty
     finally:
         over.set()
         for t in crowd:

@@ -171,7 +171,7 @@ def test_pinned_models_stay(house):
 
 
 def test_an_option_that_means_nothing_here(house, server):
-    """Lemonade's clients send it: a load is done all the same, and nobody is left to believe that it does something."""
+    """Lemonade's clients send it: the load succeeds, and the reply says that the option has no effect."""
     model = house.model(server, "m")
     reply = load(server, model, downsize_idle_timeout=60, save_options=True)
     assert reply.status == 200 and "evict_idle_timeout" in reply.headers["X-Quince-Warning"]
@@ -182,7 +182,7 @@ def test_an_option_that_means_nothing_here(house, server):
 
 
 def test_unpinned_while_it_backs_off_it_is_not_started_again(house, server):
-    """A pinned model that crashes is started again by itself; once it is unpinned, nobody waits for that."""
+    """A pinned model that crashes is started again by itself; once it is unpinned, it is not restarted."""
     model = house.model(server, "m")
     assert load(server, model, pinned=True).status == 200
     for crash in range(6):  # the pauses are 0.5 s, 1 s, 2 s and so on: once one is long enough to be seen
@@ -208,7 +208,7 @@ def test_a_pin_outlives_the_process_and_the_server(house):
     pid = loaded(server)[a]["pid"]
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: ready(server) == {a} and loaded(server)[a]["pid"] != pid,
-               what="the restart of what is pinned, though nobody asks")
+               what="the restart of a pinned model without a request")
     assert loaded(server)[a]["pinned"] is True
     assert server.stop() == 0
     house.servers.remove(server)
@@ -218,7 +218,7 @@ def test_a_pin_outlives_the_process_and_the_server(house):
     wait_until(lambda: "model=nobody loaded=0" in server.logs(), what="the complaint")
 
 
-def test_what_is_preloaded_takes_nobodys_place(house):
+def test_preloading_evicts_no_model(house):
     models = house.tmp_path / "models"
     first = fake_model(models)
     second = fake_model(models)
@@ -331,7 +331,7 @@ def test_a_load_that_may_have_lacked_memory_is_tried_alone(house, busy):
     waits = wait_until(lambda: loaded(server).get(big, {}).get("status") == "queued" and loaded(server)[big],
                        what="the wait for the busy model")
     assert "retried once" in waits["reason"] and working in waits["reason"]
-    assert idle in ready(server)  # nobody leaves for nothing
+    assert idle in ready(server)  # no model is evicted in vain
     rewrite(path)
     connection.close()
     assert late.get().status == 200, late.result.body
@@ -353,7 +353,7 @@ def test_who_leaves_for_a_load_that_fails(house, behaviour, leaves, status, code
     assert (reply.status, reply.json["error"]["code"]) == (status, code)
     assert ready(server) == (set() if leaves else {other})
     assert server.logs().count("retry_alone=1") == leaves
-    # Once: what has failed with all the memory to itself takes nobody's room again.
+    # Once: a model whose load failed alone in memory evicts no other again.
     assert load(server, other).status == 200
     assert server.chat(bad).status == status
     assert ready(server) == {other}

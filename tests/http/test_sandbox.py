@@ -1,4 +1,4 @@
-"""What a model's process cannot do: it is tried from within a child, as whoever took it over would."""
+"""What a model's process cannot do: it is tried from within a child, as an attacker in control of it would."""
 import pytest
 
 

@@ -198,7 +198,7 @@ def test_an_admin_ends_a_download_for_all(shared, large):
     assert pull(server, bob, "user.large", "owner/large:Q4_0", subscribe=False).status == 200
     assert control(server, ADMIN, "pause").json["status"] == "paused"
     assert control(server, ADMIN, "cancel").json["status"] == "cancelled"
-    # Nobody's any more: it is whose who asks next.
+    # Without an owner now: it belongs to the next user who asks for it.
     assert pull(server, bob, "user.large", "owner/large:Q4_0", subscribe=False).status == 200
     assert refused(control(server, anna, "cancel"))
     assert control(server, bob, "cancel").status == 200
@@ -266,7 +266,7 @@ def everything(server, headers):
     return "\n".join(said)
 
 
-def test_secrets_of_addresses_are_shown_to_nobody(shared):
+def test_secrets_of_addresses_are_never_shown(shared):
     depot, server, anna, _ = shared
     server.post("/v1/log-level", {"level": "debug"}, headers=ADMIN)
     depot.hub.files["plain.gguf"] = model_file("plain", 600_000)

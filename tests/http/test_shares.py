@@ -78,7 +78,7 @@ def test_a_full_queue_of_loads_has_room_for_others(house):
 
 
 def test_a_phones_queue_is_shared_between_keys(house):
-    """The profile's own limit displaces nobody of other profiles."""
+    """The profile's own limit displaces no client of other profiles."""
     keys = Keys(house)
     server, greedy, other, third = keys.server, keys.add("greedy"), keys.add("other"), keys.add("third")
     model = house.model(server, "one", slots=1, **SLOW)

@@ -1,4 +1,4 @@
-"""The whole house with the model that ships: what a newcomer does in the first five minutes."""
+"""The whole server with the model that ships: a new user's first five minutes."""
 import json
 import re
 import shlex

@@ -192,7 +192,7 @@ def test_no_probe(server):
     assert "quince-probe" in server.get("/v1/system-info").json["message"]
 
 
-def test_a_slow_probe_holds_up_nobody(tmp_path, fake_backend_dir):
+def test_a_slow_probe_delays_no_request(tmp_path, fake_backend_dir):
     backends = tmp_path / "backends"
     backends.mkdir()
     probe_says(backends, fake_backend_dir, "{}")

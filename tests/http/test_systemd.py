@@ -160,7 +160,7 @@ def test_passed_sockets(house):
 
 
 def test_passed_sockets_outlive_the_server(house):
-    """A restart refuses nobody: who connects in between waits for the next server."""
+    """A restart refuses no connection: those made meanwhile wait for the next server."""
     with listening() as main:
         server = activated(house, [main])
         assert get(server.port)[0] == 200

@@ -158,7 +158,7 @@ def test_pulling_what_is_gated(house, hub):
     assert reply.status == 400, reply.body
     assert "HF_TOKEN" in reply.json["message"] and "https://huggingface.co/o/gated" in reply.json["message"]
     assert not hub.requests("m-Q4_0.gguf")  # nothing was tried
-    # A token of somebody who may not read it.
+    # A token of a user without access to it.
     token = server.data_dir / "home/.cache/huggingface/token"
     token.parent.mkdir(parents=True, exist_ok=True)
     token.write_text("hf_other")
@@ -170,7 +170,7 @@ def test_pulling_what_is_gated(house, hub):
     assert "agree to its conditions" in reply.json["message"]
 
 
-def test_offline_asks_nobody(house, hub):
+def test_offline_makes_no_request(house, hub):
     seed_repo(hub)
     server = world(house, hub, "--offline")
     for path in ("pull/variants?checkpoint=unsloth/Qwen3-8B-GGUF", "registry/search?query=qwen3"):

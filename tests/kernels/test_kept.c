@@ -339,7 +339,7 @@ static void what_was_used_longest_ago_goes(void **state)
     assert_int_equal(round_of(model, LIMIT), 2);
 }
 
-/* A write that never ended leaves a file that nobody has locked. */
+/* A write that never ended leaves a file without a lock. */
 static void leftovers_go(void **state)
 {
     char path[200], left[120];

@@ -28,7 +28,8 @@ static void count(void *arg, int64_t i, int worker)
 {
     struct work *w = arg;
     assert_in_range(worker, 0, THREADS - 1);
-    assert_int_equal(atomic_fetch_add(&w->in[worker], 1), 0); /* nobody else has this number now */
+    assert_int_equal(atomic_fetch_add(&w->in[worker], 1),
+                     0); /* no other thread has this number now */
     w->done[i]++;
     w->by[worker]++;
     if (w->nap_us)
@@ -61,7 +62,7 @@ static void test_each_item_once(void **state)
     }
 }
 
-/* Nobody leaves before all have come: a thread that did not help would hold up the run for ever. */
+/* No thread returns before all have come: one that did not help would hold up the run for ever. */
 static void gather(void *arg, int64_t i, int worker)
 {
     atomic_int *here = arg;

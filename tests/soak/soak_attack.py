@@ -6,10 +6,10 @@ fail, readers that do not read, requests with others' ids.
     soak_attack.py [SECONDS [SEED]]      (scripts/dev soak attack; default 60)
 
 What must hold: no honest request is refused, no honest stream stands still for longer than GAP_S, /live answers on kept
-and on new connections within LIVE_P99_S of what it takes on a server that nobody attacks, and descriptors and memory are
+and on new connections within LIVE_P99_S of what it takes on a server that is not attacked, and descriptors and memory are
 at rest as they were. A gap counts less what
 explains it: the fake model's own pace, how late a process beside it woke up that does nothing but sleep at the same
-pace, and how late the same model was on a second server that nobody attacks, because then the machine was busy.
+pace, and how late the same model was on a second server that is not attacked, because then the machine was busy.
 
 Every role is a process of its own, so that none waits for another's interpreter. Only loopback is used. QUINCE_TEST_BUILD
 names the build folder.
@@ -254,7 +254,7 @@ def attacker(port, over, out, how):
 # ---- judging ----
 
 class Late:
-    """When the machine was busy: the process that only sleeps, or the model that nobody attacks, was late."""
+    """When the machine was busy: the process that only sleeps, or the model that is not attacked, was late."""
 
     def __init__(self, slept, control):
         waits = slept + [(begin + TOKEN_S, end) for begin, end in control if end - begin > TOKEN_S + 0.002]
@@ -298,7 +298,7 @@ def judge_streams(results, late):
 
 
 def judge_live(name, result, late, calm):
-    """calm: answers of the server that nobody attacks, which say what the machine itself takes."""
+    """calm: answers of the server that is not attacked, which show what the machine itself takes."""
     took, problems, closed = result
     usual = percentile([max(0, b - a - late.within(a, b)) for a, b in calm[0]], .99)
     raw = [b - a for a, b in took]

@@ -209,7 +209,7 @@ static inline void append(struct fake_seq *s, int32_t token)
 {
     assert_true(s->n / PAGE < s->pages); /* it was reserved */
     int32_t page = s->page[s->n / PAGE];
-    assert_int_equal(net.refs[page], 1); /* nobody else's text is written over */
+    assert_int_equal(net.refs[page], 1); /* no other sequence's text is overwritten */
     net.text[page][s->n++ % PAGE] = token;
 }
 

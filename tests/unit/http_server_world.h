@@ -373,7 +373,7 @@ static inline void play(void (*fn)(void))
     pthread_join(t, NULL);
 }
 
-/* The same, and afterwards nobody is being served any more. */
+/* The same, and afterwards no request is being served any more. */
 static inline void play_out(void (*fn)(void))
 {
     play(fn);

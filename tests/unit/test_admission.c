@@ -40,7 +40,7 @@ static void a_full_queue(void **state)
     assert_int_equal(qn_problem_status(&problem), 503);
 }
 
-static void nobody_may_wait(void **state)
+static void a_queue_of_length_zero(void **state)
 {
     (void)state;
     struct qn_admission a = {.full = true, .none_waits = true, .spot = {.clear_ms = 1}};
@@ -89,7 +89,7 @@ static void how_many_may_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_queue),      cmocka_unit_test(nobody_may_wait),
+        cmocka_unit_test(a_full_queue),      cmocka_unit_test(a_queue_of_length_zero),
         cmocka_unit_test(too_late),          cmocka_unit_test(the_whole_body_of_a_late_answer),
         cmocka_unit_test(how_many_may_wait),
     };

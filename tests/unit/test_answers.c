@@ -1,5 +1,5 @@
 /* catalog/answers.c: what is kept is found again, alone and as the conversation it belongs to, also
- * after a restart; what nobody uses goes first when there is too much. */
+ * after a restart; the least recently used go first when there is too much. */
 #include "catalog_dir.h"
 
 #include "base/buf.h"

@@ -273,7 +273,7 @@ static void failures(void **state)
     qn_buf_deinit(&out);
 }
 
-/* What a broken child may send must not become somebody's answer. */
+/* What a broken child may send must not become a client's answer. */
 static void nonsense_from_a_child(void **state)
 {
     (void)state;

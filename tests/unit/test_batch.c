@@ -319,7 +319,7 @@ static void end_tokens_and_stop_strings(void **state)
     batch_done(b);
 }
 
-static void a_slow_reader_delays_nobody(void **state)
+static void a_slow_reader_delays_no_other(void **state)
 {
     (void)state;
     struct qn_batch *b = batch_new(2);
@@ -371,7 +371,7 @@ static void cancelling_frees_the_slots(void **state)
     batch_done(b);
 }
 
-static void newcomers_and_choices_take_turns(void **state)
+static void new_requests_and_choices_take_turns(void **state)
 {
     (void)state;
     struct qn_batch *b = batch_new(1);
@@ -388,7 +388,7 @@ static void newcomers_and_choices_take_turns(void **state)
         qn_batch_step(b);
         assert_true(++waited < 20);
     }
-    assert_int_equal(c.done, 2); /* the second choice came before the newcomer, not the third */
+    assert_int_equal(c.done, 2); /* the second choice came before the new request, not the third */
     run_out(b);
     assert_int_equal(c.done, 3);
     assert_int_equal(d.done, 1);
@@ -526,9 +526,9 @@ int main(void)
         cmocka_unit_test(choices_have_their_own_seeds),
         cmocka_unit_test(the_context_is_the_limit),
         cmocka_unit_test(end_tokens_and_stop_strings),
-        cmocka_unit_test(a_slow_reader_delays_nobody),
+        cmocka_unit_test(a_slow_reader_delays_no_other),
         cmocka_unit_test(cancelling_frees_the_slots),
-        cmocka_unit_test(newcomers_and_choices_take_turns),
+        cmocka_unit_test(new_requests_and_choices_take_turns),
         cmocka_unit_test(echo_with_logprobs),
         cmocka_unit_test(prompt_only),
         cmocka_unit_test(mended_weights_lose_nothing),

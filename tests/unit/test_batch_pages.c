@@ -261,7 +261,8 @@ static void a_full_context_forgets_its_older_half(void **state)
     run_out(b);
     assert_int_equal(c.usage.usage.cached, 12);
     client_deinit(&c);
-    /* A network that cannot: the answer ends at the context's end, as where nobody asks for it. */
+    /* A network that cannot: the answer ends at the context's end, as where no request asks for it.
+     */
     for (int asked = 0; asked < 2; asked++) {
         net.no_shift = asked;
         r = request(&c, prompt, 60, 70);

@@ -83,7 +83,7 @@ static void guesses_respect_the_budget(void **state)
     batch_done(b);
 }
 
-/* Without a budget, or where nobody knows how to end it, it goes on. */
+/* Without a budget, or for a model whose reasoning cannot be ended, it goes on. */
 static void no_budget_no_end(void **state)
 {
     (void)state;

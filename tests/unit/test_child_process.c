@@ -374,7 +374,7 @@ static int tear_down(void **state)
     pid_t pid = child ? qn_child_status(child).pid : 0;
     qn_child_free(child);
     if (pid)
-        assert_int_equal(kill(-pid, 0), -1); /* nobody of the group is left */
+        assert_int_equal(kill(-pid, 0), -1); /* no process of the group is left */
     qn_http_client_free(client);             /* it has descriptors of its own since the first job */
     assert_int_equal(count_descriptors(), descriptors_before);
     qn_loop_free(loop);
@@ -656,7 +656,7 @@ static void no_pong_kills(void **state)
     qn_child_load(child);
     until(QN_INST_READY); /* however long a process takes to start */
     qn_child_set_limits(child, &(struct qn_child_limits){.pong_ms = 200});
-    until(QN_INST_STOPPED); /* nobody waits: no restart */
+    until(QN_INST_STOPPED); /* no lease waits: no restart */
     assert_non_null(strstr(qn_child_status(child).error->message, "did not respond"));
     qn_child_load(child);
     assert_int_equal(qn_child_status(child).state, QN_INST_BACKOFF); /* not at once */
@@ -742,7 +742,7 @@ static void a_crash_mid_answer_says_so(void **state)
 {
     (void)state;
     make("good");
-    /* The answer ends with the process: whoever waited for a time-out would wait for ever. */
+    /* The answer ends with the process: waiting for a time-out would last for ever. */
     qn_child_set_limits(child, &(struct qn_child_limits){.last_words_ms = FOR_EVER_MS});
     qn_child_load(child);
     until(QN_INST_READY);
@@ -780,7 +780,7 @@ static void a_step_that_hangs_is_killed(void **state)
     qn_buf_deinit(&a.text);
 }
 
-/* The machine, or the server alone, stands still for an hour: nobody is killed for it. */
+/* The machine, or the server alone, stands still for an hour: no child is killed for it. */
 static void an_hour_in_which_nothing_happened(void **state)
 {
     (void)state;

@@ -218,7 +218,8 @@ static bool denied(long result)
     return result < 0 && errno == EACCES;
 }
 
-/* A server that may listen, but reach nobody: not by a datagram, nor by a connection's first bytes.
+/* A server that may listen, but reach no address: not by a datagram, nor by a connection's first
+ * bytes.
  */
 static int serve_only(void)
 {
@@ -258,7 +259,7 @@ static int serve_only(void)
     return denied(connect(fd, (struct sockaddr *)&to, sizeof to)) ? 0 : 7;
 }
 
-static void a_server_reaches_nobody(void **state)
+static void a_server_reaches_no_address(void **state)
 {
     char text[512];
     (void)state;
@@ -325,7 +326,7 @@ int main(void)
         cmocka_unit_test(other_files_are_out_of_reach),
         cmocka_unit_test(threads_and_open_sockets_work),
         cmocka_unit_test(what_is_forbidden_stops_the_process),
-        cmocka_unit_test(a_server_reaches_nobody),
+        cmocka_unit_test(a_server_reaches_no_address),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A server that sends a byte every few milliseconds for as long as somebody takes it. */
+/* A server that sends a byte every few milliseconds for as long as a client reads it. */
 static void *trickle(void *arg)
 {
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n";
@@ -54,7 +54,7 @@ static void on_end(void *ctx, int status, const struct qn_error *e)
     h->error = e ? *e : (struct qn_error){0};
 }
 
-static void whoever_draws_it_out_is_left(void **state)
+static void a_server_that_trickles_is_abandoned(void **state)
 {
     static const struct qn_exchange_events events = {on_data, on_end};
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -86,7 +86,7 @@ static void whoever_draws_it_out_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whoever_draws_it_out_is_left),
+        cmocka_unit_test(a_server_that_trickles_is_abandoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

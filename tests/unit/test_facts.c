@@ -183,7 +183,7 @@ static void sums(void **state)
     assert_int_equal(qn_registry_stamp(first, &two, &e), QN_OK);
     assert_string_not_equal(one.text, two.text);
     unlink(second);
-    assert_int_equal(mkfifo(second, 0600), 0); /* a pipe in its place holds nobody up */
+    assert_int_equal(mkfifo(second, 0600), 0); /* a pipe in its place does not block */
     assert_int_equal(qn_registry_digest(first, &stop, hex, &e), QN_EIO);
     unlink(second);
     assert_int_equal(qn_registry_digest(first, &stop, hex, &e), QN_ENOTFOUND);

@@ -122,7 +122,7 @@ static void who_comes_later_stands_behind(void **state)
 }
 
 /* A new client at every step: a's second still comes after those that were in line before it. */
-static void new_clients_starve_nobody(void **state)
+static void new_clients_starve_no_other(void **state)
 {
     (void)state;
     come("aab");
@@ -134,8 +134,8 @@ static void new_clients_starve_nobody(void **state)
     serves("c1 d1", 9, UINT64_MAX);
 }
 
-/* Leaving changes nobody's turn: without a1 it is still a's turn, with a2; without b's only one,
- * c follows. */
+/* Leaving changes no other client's turn: without a1 it is still a's turn, with a2; without b's
+ * only one, c follows. */
 static void leaving_costs_no_turn(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_client_is_served_in_its_order, setup, teardown),
         cmocka_unit_test_setup_teardown(clients_take_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(who_comes_later_stands_behind, setup, teardown),
-        cmocka_unit_test_setup_teardown(new_clients_starve_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(new_clients_starve_no_other, setup, teardown),
         cmocka_unit_test_setup_teardown(leaving_costs_no_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(only_small_tickets, setup, teardown),
         cmocka_unit_test_setup_teardown(the_oldest_is_known, setup, teardown),

@@ -119,7 +119,7 @@ static void links_of_others_that_lead_out_are_not_followed(void **state)
     assert_int_equal(read_it("place/folder/secret", ""), QN_EINVAL);
 }
 
-static void links_within_the_place_are_followed_whoever_made_them(void **state)
+static void links_within_the_place_are_followed_of_any_owner(void **state)
 {
     (void)state;
     link_to("below/text", "place/link");
@@ -195,8 +195,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(links_of_others_that_lead_out_are_not_followed, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(links_within_the_place_are_followed_whoever_made_them,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(links_within_the_place_are_followed_of_any_owner, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(own_links_lead_wherever_they_lead, setup, teardown),
         cmocka_unit_test_setup_teardown(one_foreign_link_on_the_way_is_enough, setup, teardown),
         cmocka_unit_test_setup_teardown(a_description_is_no_link, setup, teardown),

@@ -38,7 +38,7 @@ static void members(void **state)
     assert_string_equal(of("user.one")->name, "a");
     assert_string_equal(of("extra.ONE")->name, "a");
     assert_string_equal(of("user.two")->name, "a");
-    assert_null(of("two")); /* "user." can be left out by whoever writes, not by the model */
+    assert_null(of("two")); /* the file may leave out "user.", the model's name may not */
     assert_null(of("onetwo"));
     assert_true(of("one")->swap && of("one")->exclusive && !of("one")->persistent);
     assert_true(!of("three")->swap && !of("three")->exclusive && of("three")->persistent);

@@ -297,7 +297,7 @@ static void what_ends_in_time(void **state)
     fix_free(f);
 }
 
-/* A server that says yes and then nothing has answered nobody, whatever was asked. */
+/* A success status without a body answers no request of any task. */
 static void an_empty_answer(void **state)
 {
     static const enum qn_task tasks[] = {QN_TASK_CHAT,      QN_TASK_COMPLETE, QN_TASK_EMBED,

@@ -44,7 +44,7 @@ static void statuses(void **state)
         {"GET / HTTP/11\r\n", 400},
         {"GET / HTTP/2.0\r\n", 505},
         {"GET / HTTP/1.2\r\n", 505},
-        {"AVERYLONGMETHODNAMETHATNOBODYUSES / HTTP/1.1\r\n", 400},
+        {"AVERYLONGMETHODNAMETHATISNOTINUSE / HTTP/1.1\r\n", 400},
         {"GET / HTTP/1.1\r\n: x\r\n", 400},
         {"GET / HTTP/1.1\r\nA\r\n", 400},
         {"GET / HTTP/1.1\r\nA : x\r\n", 400},

@@ -31,7 +31,7 @@ static void a_stall(void **state)
     assert_true(qn_pace_is_late(&p, 24000));
 }
 
-/* A byte every second keeps nobody past the grace: 30 bytes earn no second. */
+/* A byte every second does not prolong the grace: 30 bytes earn no second. */
 static void drops(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static void head_script(void)
     hear(fd, NULL);
     CHECK(strcmp(strstr(reply, "\r\n\r\n"), "\r\n\r\n") == 0);
     close(fd);
-    wait_for(&gone_calls, 1); /* a stream nobody will read: its producer is told */
+    wait_for(&gone_calls, 1); /* a stream without a reader: its producer is told */
 }
 
 static void head_gets_no_body(void **state)
@@ -116,7 +116,7 @@ static void a_big_body_is_spooled_whole(void **state)
     play(big_body_script);
 }
 
-/* A body that nobody wants reaches neither memory nor disk; the connection goes on. */
+/* A body that no handler wants reaches neither memory nor disk; the connection goes on. */
 static void unwanted_script(void)
 {
     char *body = calloc(1, BODY_MAX);

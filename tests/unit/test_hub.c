@@ -109,7 +109,7 @@ static void test_hf_nonsense(void **state)
     }
 }
 
-/* Gated, and nobody has a token: it is said before a byte is fetched. */
+/* Gated, and there is no token: it is said before a byte is fetched. */
 static void test_gated(void **state)
 {
     struct qn_repo repo = {.hub = QN_HUB_HF, .id = "o/r", .gated = true};
@@ -267,7 +267,7 @@ static void test_searches(void **state)
     qn_json_free(doc);
 }
 
-/* Addresses need nobody's answer; a name that says it is a part brings the others. */
+/* Addresses need no hub's answer; a name that says it is a part brings the others. */
 static void test_urls(void **state)
 {
     struct qn_repo *repo;

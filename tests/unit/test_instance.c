@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* ---- every cell, for an instance that nobody waits for and that is not pinned ---- */
+/* ---- every cell, for an instance that no lease waits for and that is not pinned ---- */
 
 struct cell {
     enum qn_inst_state next;
@@ -102,7 +102,7 @@ static void back_off_doubles_to_its_limit_and_health_resets_it(void **state)
     (void)state;
     struct qn_instance in;
     const int64_t waits[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};
-    qn_instance_init(&in, true); /* pinned: restarted though nobody waits */
+    qn_instance_init(&in, true); /* pinned: restarted though no lease waits */
     play(&in, QN_INST_WANT, LO, QN_FX_SPAWN);
     for (int i = 0; i < 8; i++) {
         play(&in, QN_INST_CHILD_READY, RE, 0);
@@ -123,7 +123,7 @@ static void back_off_doubles_to_its_limit_and_health_resets_it(void **state)
     assert_int_equal(in.crashes, 0);
 }
 
-static void a_crash_that_nobody_waits_for_rests_but_is_remembered(void **state)
+static void a_crash_without_waiters_rests_but_is_remembered(void **state)
 {
     (void)state;
     struct qn_instance in;
@@ -182,7 +182,7 @@ static void a_stop_overrides_a_restart(void **state)
     assert_int_equal(in.backoff_ms, 0);
 }
 
-/* It died while it loaded, and nobody waits for it. */
+/* It died while it loaded, and no lease waits for it. */
 static struct qn_instance pinned_in_back_off(void)
 {
     struct qn_instance in;
@@ -193,7 +193,7 @@ static struct qn_instance pinned_in_back_off(void)
     return in;
 }
 
-static void a_pinned_one_backs_off_though_nobody_waits(void **state)
+static void a_pinned_one_backs_off_without_waiters(void **state)
 {
     (void)state;
     struct qn_instance in = pinned_in_back_off();
@@ -208,7 +208,7 @@ static void unpinned_while_it_backs_off_it_rests(void **state)
     play(&in, QN_INST_UNPINNED, ST, 0);
     assert_int_equal(in.crashes, 1); /* which is remembered */
     play(&in, QN_INST_WANT, BA, QN_FX_BACKOFF);
-    play(&in, QN_INST_UNPINNED, BA, 0); /* somebody waits */
+    play(&in, QN_INST_UNPINNED, BA, 0); /* a lease waits */
 }
 
 int main(void)
@@ -218,11 +218,11 @@ int main(void)
         cmocka_unit_test(three_failed_loads_fail_until_asked_again),
         cmocka_unit_test(a_refused_load_is_not_tried_again),
         cmocka_unit_test(back_off_doubles_to_its_limit_and_health_resets_it),
-        cmocka_unit_test(a_crash_that_nobody_waits_for_rests_but_is_remembered),
+        cmocka_unit_test(a_crash_without_waiters_rests_but_is_remembered),
         cmocka_unit_test(wanted_while_draining_starts_anew_at_its_end),
         cmocka_unit_test(a_failed_load_that_does_not_end_is_killed),
         cmocka_unit_test(a_stop_overrides_a_restart),
-        cmocka_unit_test(a_pinned_one_backs_off_though_nobody_waits),
+        cmocka_unit_test(a_pinned_one_backs_off_without_waiters),
         cmocka_unit_test(unpinned_while_it_backs_off_it_rests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,9 +221,9 @@ static void until(const char *name, const char *state)
         run_for(5);
 }
 
-/* What a loading model has taken already is missing from what is free, and nobody can say how much
+/* What a loading model has taken already is missing from what is free, and it is unknown how much
  * that is: the answer comes when it has settled. */
-static void what_a_loading_model_has_taken_refuses_nobody(void **state)
+static void what_a_loading_model_has_taken_refuses_no_load(void **state)
 {
     (void)state;
     struct asker a = {0}, b = {0}, c = {0};
@@ -544,7 +544,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_model_over_the_limit_is_refused_with_advice, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_is_free_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_a_loading_model_has_taken_refuses_nobody, setup,
+        cmocka_unit_test_setup_teardown(what_a_loading_model_has_taken_refuses_no_load, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_ran_before_a_failed_load_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(an_inventory_may_end_while_a_model_comes_back, setup,

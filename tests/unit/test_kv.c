@@ -125,7 +125,7 @@ static void test_forks_share_pages_until_they_write(void **state)
     assert_int_equal(free_pages(), PAGES - 3);
     assert_true(append(&b, 1, 5000)); /* its third page becomes its own */
     assert_int_equal(free_pages(), PAGES - 4);
-    assert_true(append(&a, 1, 1000)); /* nobody else's any more: no copy */
+    assert_true(append(&a, 1, 1000)); /* not shared any more: no copy */
     assert_int_equal(free_pages(), PAGES - 4);
     check(&a);
     check(&b);

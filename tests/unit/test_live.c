@@ -170,7 +170,7 @@ static void reading_again_waits_for_its_turn(void **state)
     qn_live_reload(live, over, "b");
     set("{\"drain\": 8, \"slots\": 3}", true, "c");
     set("{\"port\": 8, \"slots\": -1}", true, "d");
-    assert_string_equal(told, ""); /* nobody is told from within */
+    assert_string_equal(told, ""); /* no listener is called from within */
     qn_loop_run(loop);
     assert_string_equal(told, "abcD");
     assert_int_equal(applied, 3);

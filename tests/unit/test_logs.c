@@ -233,7 +233,7 @@ static void followers_are_told_once_for_many_lines(void **state)
     assert_int_equal(calls[2], 1); /* the last to come is told first */
     assert_int_equal(calls[1], 1);
     assert_int_equal(calls[0], 0);
-    qn_logs_add(logs, QN_LOG_INFO, "tag", "nobody is told of this");
+    qn_logs_add(logs, QN_LOG_INFO, "tag", "no watcher gets this");
     qn_loop_free(loop);
     assert_int_equal(calls[0] + calls[1] + calls[2], 2);
     qn_logs_free(logs);

@@ -69,7 +69,7 @@ static void a_life(void **state)
     assert_string_equal(heard(fd),
                         "STOPPING=1\nEXTEND_TIMEOUT_USEC=43000000\nSTATUS=Finishing what runs");
     close(fd);
-    qn_notify_stopping(n, 1, "nobody reads this"); /* the manager is gone: no harm */
+    qn_notify_stopping(n, 1, "no reader"); /* the manager is gone: no harm */
     qn_notify_free(n);
     unlink(path);
 }
@@ -131,7 +131,7 @@ static void watchdog_of_another(void **state)
     unlink(path);
 }
 
-static void nobody(void **state)
+static void no_manager(void **state)
 {
     (void)state;
     static const char *const envs[][2] = {{NULL, NULL},
@@ -156,7 +156,7 @@ int main(void)
         cmocka_unit_test(a_life),
         cmocka_unit_test(watchdog),
         cmocka_unit_test(watchdog_of_another),
-        cmocka_unit_test(nobody),
+        cmocka_unit_test(no_manager),
     };
     if (!mkdtemp(folder) || qn_loop_new(&loop, NULL))
         return 1;

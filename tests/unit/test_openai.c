@@ -738,7 +738,7 @@ static void completion(void **state)
     drop(&f);
 }
 
-static void a_choice_nobody_asked_for(void **state)
+static void a_choice_that_was_not_requested(void **state)
 {
     (void)state;
     struct fixture f;
@@ -858,7 +858,7 @@ int main(void)
         cmocka_unit_test(chat_logprobs),
         cmocka_unit_test(completion_of_bytes),
         cmocka_unit_test(completion),
-        cmocka_unit_test(a_choice_nobody_asked_for),
+        cmocka_unit_test(a_choice_that_was_not_requested),
         cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

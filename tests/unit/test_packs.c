@@ -219,7 +219,7 @@ static void test_path(void **state)
     assert_string_equal(found.version, "");
     assert_true(found.system);
     qn_pack_program_deinit(&found);
-    /* Nobody knows whether it drives graphics processors. */
+    /* It is unknown whether it drives graphics processors. */
     assert_int_equal(qn_packs_program(p, "llamacpp", "vulkan", &found, NULL), QN_ENOTFOUND);
     install("b2", "llama/llama-server");
     assert_int_equal(qn_packs_program(p, "llamacpp", "llama-server", &found, NULL), QN_OK);

@@ -127,7 +127,7 @@ static void tables(void **state)
     (void)state;
     static const struct {
         const char *address;
-        int port, uid; /* -1: nobody's */
+        int port, uid; /* -1: unknown */
     } rows[] = {{"127.0.0.1", 40000, 1000}, {"127.0.0.1", 40001, -1}, {"127.0.0.1", 40002, -1},
                 {"127.0.0.1", 40003, 1001}, {"::1", 40004, 1002},     {"127.0.0.1", 40004, -1},
                 {"::1", 40000, -1},         {"127.0.0.2", 40000, -1}};
@@ -156,7 +156,7 @@ static void tables(void **state)
     assert_false(qn_peer_look_up(path, &ends, &uid));
 }
 
-/* A connection that the kernel does not know: nobody is let in, and it is said what helps. */
+/* A connection that the kernel does not know is refused, and the message says what helps. */
 static void an_unknown_user(void **state)
 {
     (void)state;

@@ -134,7 +134,7 @@ static void slow_ones_are_passed(void **state)
     end(&j);
 }
 
-/* Those for which there is no room hold nobody up, and are tried again when there may be. */
+/* Those for which there is no room delay no others, and are tried again when there may be. */
 static void room_is_waited_for(void **state)
 {
     struct jobs j;

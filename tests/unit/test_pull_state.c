@@ -120,7 +120,7 @@ static void plans_are_kept(void **state)
     assert_false(m.planned);
 }
 
-/* Whoever is asked to stop and then to go on goes on without losing anything. */
+/* A download that is told to stop and then to go on goes on and loses nothing. */
 static void minds_are_changed(void **state)
 {
     (void)state;

@@ -82,7 +82,7 @@ static void what_clients_read(void **state)
         "\"seconds_left\":0}");
 }
 
-static void sizes_that_nobody_knows(void **state)
+static void unknown_sizes(void **state)
 {
     (void)state;
     files[2].size_bytes = -1;
@@ -154,7 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_clients_read),
-        cmocka_unit_test(sizes_that_nobody_knows),
+        cmocka_unit_test(unknown_sizes),
         cmocka_unit_test(a_speed),
         cmocka_unit_test(orders),
     };

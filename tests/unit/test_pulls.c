@@ -679,7 +679,7 @@ static void a_network_that_fails(void **state)
     run_until(m_is_completed);
     assert_true(qn_now_ms() - begun_ms >= (1 + 2 + 4) * RETRY_MS); /* pauses double */
     assert_int_equal(world.resolved, 1);
-    /* Not where nobody but a client that has gone wanted it, and not what was removed meanwhile. */
+    /* Not where only a client that has gone wanted it, and not what was removed meanwhile. */
     world.broken = 1;
     assert_int_equal(ask_with(&one, "x", "o/r:c", QN_UNSET_PRIORITY, true, &e), QN_OK);
     run_until(one_ended);
@@ -866,7 +866,7 @@ static void work_is_not_dropped(void **state)
     stop();
 }
 
-/* Whoever watches is told several times a second: of one owner so many. */
+/* Watchers are told several times a second; one owner may have so many. */
 static void so_many_watch_one_download(void **state)
 {
     (void)state;

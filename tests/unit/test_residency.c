@@ -92,7 +92,7 @@ static void the_idle_one_leaves_though_the_busy_one_is_older(void **state)
     assert_int_equal(plan.evict[0], 1);
 }
 
-static void nobody_leaves_for_nothing(void **state)
+static void no_eviction_in_vain(void **state)
 {
     (void)state;
     /* Two places are needed, one could be had: waiting is right, evicting is not. */
@@ -391,7 +391,7 @@ static void a_second_try_has_the_memory_to_itself(void **state)
     LIVE({.kind = LLM, .pinned = true}, {.kind = ASR}, {.kind = TTS, .busy = true},
          {.kind = LLM, .elsewhere = true});
     PLAN(A(.kind = LLM, .alone = true), A(.max_loaded = ALL(-1), .threads = 4));
-    assert_int_equal(plan.verdict, QN_PLAN_WAIT); /* for the busy one; nobody leaves before */
+    assert_int_equal(plan.verdict, QN_PLAN_WAIT); /* for the busy one; none is evicted before */
     assert_int_equal(plan.cause, QN_CAUSE_RETRY);
     assert_int_equal(plan.blocker, 2);
     assert_int_equal(plan.n_evict, 0);
@@ -409,7 +409,7 @@ static void a_second_try_has_the_memory_to_itself(void **state)
     assert_int_equal(plan.verdict, QN_PLAN_LOAD); /* what is pinned stays */
 }
 
-static void who_is_modest_takes_nobodys_place(void **state)
+static void a_modest_load_evicts_no_model(void **state)
 {
     (void)state;
     LIVE({.kind = LLM});
@@ -464,7 +464,7 @@ int main(void)
         cmocka_unit_test(other_types_have_their_own_places),
         cmocka_unit_test(a_busy_one_is_never_evicted),
         cmocka_unit_test(the_idle_one_leaves_though_the_busy_one_is_older),
-        cmocka_unit_test(nobody_leaves_for_nothing),
+        cmocka_unit_test(no_eviction_in_vain),
         cmocka_unit_test(pinned_ones_refuse),
         cmocka_unit_test(a_leaving_one_is_waited_for),
         cmocka_unit_test(no_limit_means_no_limit),
@@ -483,7 +483,7 @@ int main(void)
         cmocka_unit_test(a_persistent_member_leaves_only_for_its_own_group),
         cmocka_unit_test(the_neural_processor_is_not_shared),
         cmocka_unit_test(a_second_try_has_the_memory_to_itself),
-        cmocka_unit_test(who_is_modest_takes_nobodys_place),
+        cmocka_unit_test(a_modest_load_evicts_no_model),
         cmocka_unit_test(places_and_memory_at_once),
         cmocka_unit_test(who_is_missed_least),
     };

@@ -1,5 +1,5 @@
 /* The sandbox of quince-unpack, each try in a process of its own: what lies in the folder can be
- * made, nothing else can be opened, and what nobody there needs ends the process. */
+ * made, nothing else can be opened, and a system call that it does not need ends the process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -520,7 +520,7 @@ static void a_client_that_leaves_cancels(void **state)
     assert_int_equal(child_end(&c), 0);
 }
 
-static void a_slow_reader_delays_nobody(void **state)
+static void a_slow_reader_delays_no_other(void **state)
 {
     (void)state;
     struct child c;
@@ -589,7 +589,7 @@ static void a_client_that_leaves_before_the_first_step_cancels(void **state)
     wait_for_jobs(&c, 6);
     for (int i = 0; i < 5; i++)
         close(slow[i]);
-    wait_for_jobs(&c, 5); /* at least one that nobody prepares yet goes at once */
+    wait_for_jobs(&c, 5); /* at least one that no thread prepares yet ends at once */
     notes->prepare_open = true;
     assert_int_equal(count(reply(slow[5]), "\"ev\":\"text\""), 2);
     wait_for_jobs(&c, 0);
@@ -763,7 +763,7 @@ int main(void)
         cmocka_unit_test(a_refused_job_says_why),
         cmocka_unit_test(more_jobs_than_slots_wait_their_turn),
         cmocka_unit_test(a_client_that_leaves_cancels),
-        cmocka_unit_test(a_slow_reader_delays_nobody),
+        cmocka_unit_test(a_slow_reader_delays_no_other),
         cmocka_unit_test(slow_preparation_delays_only_its_job),
         cmocka_unit_test(a_client_that_leaves_before_the_first_step_cancels),
         cmocka_unit_test(late_preparation_keeps_the_order),

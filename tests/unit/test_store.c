@@ -630,7 +630,7 @@ static void what_was_unpacked_goes_as_it_is(void **state)
     assert_int_equal(freed.size_bytes, 5);
     snprintf(file, sizeof file, "%s/a", folder);
     assert_int_equal(access(file, F_OK), -1);
-    assert_int_equal(access(folder, F_OK), 0); /* c is empty, but nobody's business here */
+    assert_int_equal(access(folder, F_OK), 0); /* c is empty, but not this repository's */
     snprintf(file, sizeof file, "%s/../../hub/x", folder);
     assert_int_equal(qn_store_remove(store, (const char *[]){file}, 1, &freed, NULL), QN_OK);
     assert_int_equal(freed.kept, 1);

@@ -118,7 +118,7 @@ static void full_lasts_from_the_high_to_the_low_mark(void **state)
     qn_stream_write(s, big, QN_STREAM_HIGH);
     qn_stream_end(s);
     qn_stream_read(s, big, QN_STREAM_HIGH);
-    assert_int_equal(c.drained, 1); /* nobody wants room after the end */
+    assert_int_equal(c.drained, 1); /* no room is wanted after the end */
     free(big);
     qn_stream_free(s);
 }

@@ -91,7 +91,7 @@ static int32_t common(const int32_t *a, const int32_t *b, int32_t n)
     return i;
 }
 
-static const struct qn_prefix_space nobodys;
+static const struct qn_prefix_space no_owner;
 
 static bool is_in(const struct node *top, const struct qn_prefix_space *in)
 {
@@ -179,7 +179,7 @@ int32_t qn_prefix_find(struct qn_prefix *p, const struct qn_prefix_space *in, co
     struct node *last;
     int32_t into;
     *src = NULL;
-    int32_t known = walk(p, in ? in : &nobodys, tokens, n, &last, &into);
+    int32_t known = walk(p, in ? in : &no_owner, tokens, n, &last, &into);
     if (known == 0)
         return 0;
     touch(p, last);
@@ -326,7 +326,7 @@ static struct node *add_known(struct qn_prefix *p, struct node *x, int32_t into,
 void qn_prefix_add(struct qn_prefix *p, const struct qn_prefix_space *in, const int32_t *tokens,
                    int32_t n, struct qn_seq *seq)
 {
-    in = in ? in : &nobodys;
+    in = in ? in : &no_owner;
     assert(n >= 0 && p->m->seq_len(seq) == n);
     struct node *x;
     int32_t into;
