@@ -98,11 +98,7 @@ static void put_order(const struct qn_models_api *api, struct qn_http *h,
 {
     struct qn_buf checkpoints;
     qn_buf_init(&checkpoints, QN_PULL_ORDER_MAX);
-    struct qn_jw w = qn_jw_to(&checkpoints);
-    qn_jw_obj(&w);
-    for (size_t i = 0; i < o->n; i++)
-        qn_jw_kstr(&w, o->checkpoints[i].role, o->checkpoints[i].ref);
-    qn_jw_obj_end(&w);
+    qn_pull_order_write_checkpoints(o, &checkpoints);
     const char *recipe = *o->recipe ? o->recipe : "llamacpp";
     const struct qn_backend_type *type =
         qn_backend_type_of(recipe, qn_labelled_capabilities(recipe, o->labels).has);

@@ -34,6 +34,20 @@ static const char *member_of(const struct qn_pull_order *o, size_t i)
     return text ? text : "";
 }
 
+static void write_checkpoints(const struct qn_pull_order *o, struct qn_jw *w)
+{
+    qn_jw_obj(w);
+    for (size_t i = 0; i < o->n; i++)
+        qn_jw_kstr(w, o->checkpoints[i].role, o->checkpoints[i].ref);
+    qn_jw_obj_end(w);
+}
+
+void qn_pull_order_write_checkpoints(const struct qn_pull_order *o, struct qn_buf *out)
+{
+    struct qn_jw w = qn_jw_to(out);
+    write_checkpoints(o, &w);
+}
+
 void qn_pull_order_write(const struct qn_pull_order *o, struct qn_buf *out)
 {
     struct qn_jw w = qn_jw_to(out);
@@ -53,10 +67,7 @@ void qn_pull_order_write(const struct qn_pull_order *o, struct qn_buf *out)
     if (o->redefines)
         qn_jw_kbool(&w, "redefines", true);
     qn_jw_key(&w, "checkpoints");
-    qn_jw_obj(&w);
-    for (size_t i = 0; i < o->n; i++)
-        qn_jw_kstr(&w, o->checkpoints[i].role, o->checkpoints[i].ref);
-    qn_jw_obj_end(&w);
+    write_checkpoints(o, &w);
     qn_jw_obj_end(&w);
 }
 

@@ -38,6 +38,10 @@ struct qn_pull_order {
 /* Appends the JSON object. */
 void qn_pull_order_write(const struct qn_pull_order *o, struct qn_buf *out);
 
+/* Appends a JSON object of the checkpoints' addresses by their roles, as the catalog stores it.
+ * At most QN_PULL_ORDER_MAX bytes. */
+void qn_pull_order_write_checkpoints(const struct qn_pull_order *o, struct qn_buf *out);
+
 /* Parses what qn_pull_order_write wrote; strings are in the arena. QN_EFORMAT. */
 qn_err qn_pull_order_read(const char *json, struct qn_arena *a, struct qn_pull_order *out,
                           struct qn_error *e);

@@ -150,7 +150,7 @@ static void note_old(struct finishing *f)
     qn_snapshot_unref(snap);
 }
 
-static void taken_in(void *ctx, const struct qn_error *e)
+static void on_registered(void *ctx, const struct qn_error *e)
 {
     struct finishing *f = ctx;
     if (!e)
@@ -180,7 +180,7 @@ static const char *digest_of(const struct finishing *f, size_t at)
     return whole && *f->files[at].sha256 ? f->files[at].sha256 : NULL;
 }
 
-static void take_in(void *ctx)
+static void register_files(void *ctx)
 {
     struct finishing *f = ctx;
     const struct qn_pull_order *o = f->order;
@@ -198,11 +198,7 @@ static void take_in(void *ctx)
     note_old(f);
     struct qn_buf checkpoints;
     qn_buf_init(&checkpoints, QN_PULL_ORDER_MAX);
-    struct qn_jw w = qn_jw_to(&checkpoints);
-    qn_jw_obj(&w);
-    for (size_t i = 0; i < o->n; i++)
-        qn_jw_kstr(&w, o->checkpoints[i].role, o->checkpoints[i].ref);
-    qn_jw_obj_end(&w);
+    qn_pull_order_write_checkpoints(o, &checkpoints);
     const struct qn_download_file *first = &f->files[f->archive ? 0 : at];
     bool local = qn_pull_is_local(first);
     struct qn_registration_origin origin = {
@@ -229,7 +225,7 @@ static void take_in(void *ctx)
         .replace = true,
         .was = was,
     };
-    qn_registration_model(f->w->registration, &wish, taken_in, f);
+    qn_registration_model(f->w->registration, &wish, on_registered, f);
     qn_buf_deinit(&checkpoints);
 }
 
@@ -245,5 +241,5 @@ void qn_pull_world_finish(void *ctx, const struct qn_pull_order *order,
     f->arena = qn_arena_new(QN_PULL_PLAN_BYTES_MAX);
     f->paths = qn_arena_alloc(f->arena, (n + 1) * sizeof(char *));
     f->roles = qn_arena_alloc(f->arena, (n + 1) * sizeof(char *));
-    qn_loop_work(w->loop, find_files, take_in, f);
+    qn_loop_work(w->loop, find_files, register_files, f);
 }
