@@ -47,7 +47,7 @@ struct qn_discovery {
     struct qn_error error;
     size_t leaving; /* rows whose removal is in progress */
     size_t at;      /* index of the model being registered */
-    size_t taken;
+    size_t registered;
 };
 
 static void pass(struct qn_discovery *d);
@@ -191,7 +191,7 @@ static void end_pass(struct qn_discovery *d)
     struct waiter *w = d->waiting;
     size_t n = d->found ? d->found->n : 0;
     if (d->found)
-        qn_info("discovery", "found=%zu taken_in=%zu", n, d->taken);
+        qn_info("discovery", "found=%zu registered=%zu", n, d->registered);
     qn_found_free(d->found);
     d->found = NULL;
     free(d->mains);
@@ -204,7 +204,7 @@ static void end_pass(struct qn_discovery *d)
     d->arena = NULL;
     d->waiting = NULL;
     d->running = false;
-    if (d->taken && !d->config.serving->closed)
+    if (d->registered && !d->config.serving->closed)
         qn_metadata_scan_again(d->config.models->metadata_scan);
     while (w) {
         struct waiter *after = w->next;
@@ -278,19 +278,19 @@ static bool choose_name(const struct qn_snapshot *snap, const struct qn_found_mo
     return false;
 }
 
-static void on_taken(void *ctx, const struct qn_error *e)
+static void on_registered(void *ctx, const struct qn_error *e)
 {
     struct qn_discovery *d = ctx;
     if (e)
         qn_info("discovery", "file=\"%s\" not_listed=1 message=\"%s\"", d->found->v[d->at].files[0],
                 e->message);
     else
-        d->taken++;
+        d->registered++;
     d->at++;
     next(d);
 }
 
-static void take_in(struct qn_discovery *d, const struct qn_found_model *m, const char *name)
+static void register_found(struct qn_discovery *d, const struct qn_found_model *m, const char *name)
 {
     struct qn_buf checkpoints;
     qn_buf_init(&checkpoints, 16 * 1024);
@@ -318,7 +318,7 @@ static void take_in(struct qn_discovery *d, const struct qn_found_model *m, cons
                                         .digest = *m->digest ? m->digest : NULL,
                                         .origin = &origin,
                                         .replace = true};
-    qn_registration_model(d->config.models->registration, &wish, on_taken, d);
+    qn_registration_model(d->config.models->registration, &wish, on_registered, d);
     qn_buf_deinit(&checkpoints);
 }
 
@@ -349,7 +349,7 @@ static void next(struct qn_discovery *d)
             wanted = choose_name(snap, m, name);
         qn_snapshot_unref(snap);
         if (wanted) {
-            take_in(d, m, name);
+            register_found(d, m, name);
             return;
         }
     }
@@ -373,7 +373,7 @@ static void pass(struct qn_discovery *d)
     struct qn_snapshot *snap = qn_catalog_snapshot(d->config.models->catalog);
     size_t n = qn_snapshot_count(snap);
     d->running = true;
-    d->at = d->taken = d->n_paths = 0;
+    d->at = d->registered = d->n_paths = 0;
     d->error = (struct qn_error){0};
     d->arena = qn_arena_new(SIZE_MAX); /* rows were bounded when they were written */
     d->paths = qn_arena_alloc(d->arena, (n + 1) * sizeof *d->paths);
