@@ -24,13 +24,84 @@ static const void *cat(const struct qn_field *f, const void *base)
     return (const char *)base + f->offset;
 }
 
-static void write_error(const struct qn_error *err, struct qn_jw *w)
+/* ---- writing: each function writes one member, or none if the field is unset ---- */
+
+static void write_string(const struct qn_field *f, const char *s, struct qn_jw *w)
 {
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "code", qn_err_name(err->code));
-    qn_jw_kstr(w, "param", err->param);
-    qn_jw_kstr(w, "message", err->message);
-    qn_jw_obj_end(w);
+    if (s)
+        qn_jw_kstr(w, f->name, s);
+}
+
+static void write_integer(const struct qn_field *f, int64_t v, struct qn_jw *w)
+{
+    if (v != QN_UNSET)
+        qn_jw_ki64(w, f->name, v);
+}
+
+static void write_real(const struct qn_field *f, double v, struct qn_jw *w)
+{
+    if (!isnan(v))
+        qn_jw_kf64(w, f->name, v);
+}
+
+static void write_hex64(const struct qn_field *f, uint64_t v, struct qn_jw *w)
+{
+    char digits[HEX64_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%016" PRIx64, v);
+    if (v)
+        qn_jw_kstr(w, f->name, digits);
+}
+
+static void write_bool(const struct qn_field *f, bool v, struct qn_jw *w)
+{
+    if (v)
+        qn_jw_kbool(w, f->name, true);
+}
+
+/* s is JSON already. */
+static void write_text(const struct qn_field *f, const char *s, struct qn_jw *w)
+{
+    if (!s)
+        return;
+    qn_jw_key(w, f->name);
+    qn_jw_raw(w, s, strlen(s));
+}
+
+static void write_strings(const struct qn_field *f, const struct qn_strings *list, struct qn_jw *w)
+{
+    if (list->n == 0)
+        return;
+    qn_jw_key(w, f->name);
+    qn_jw_arr(w);
+    for (size_t i = 0; i < list->n; i++)
+        qn_jw_str(w, list->v[i]);
+    qn_jw_arr_end(w);
+}
+
+static void write_integers(const struct qn_field *f, const struct qn_i64s *list, struct qn_jw *w)
+{
+    if (list->n == 0)
+        return;
+    qn_jw_key(w, f->name);
+    qn_jw_arr(w);
+    for (size_t i = 0; i < list->n; i++)
+        qn_jw_i64(w, list->v[i]);
+    qn_jw_arr_end(w);
+}
+
+static void write_biases(const struct qn_field *f, const struct qn_biases *list, struct qn_jw *w)
+{
+    if (list->n == 0)
+        return;
+    qn_jw_key(w, f->name);
+    qn_jw_arr(w);
+    for (size_t i = 0; i < list->n; i++) {
+        qn_jw_arr(w);
+        qn_jw_i64(w, list->v[i].token);
+        qn_jw_f64(w, list->v[i].bias);
+        qn_jw_arr_end(w);
+    }
+    qn_jw_arr_end(w);
 }
 
 static void write_loras(const struct qn_field *f, const struct qn_loras *list, struct qn_jw *w)
@@ -76,86 +147,54 @@ static void write_list(const struct qn_field *f, const void *p, struct qn_jw *w)
     qn_jw_arr_end(w);
 }
 
+static void write_enum(const struct qn_field *f, int v, struct qn_jw *w)
+{
+    if (v > 0)
+        qn_jw_kstr(w, f->name, f->enum_name(v));
+}
+
+static void write_error(const struct qn_field *f, const struct qn_error *err, struct qn_jw *w)
+{
+    qn_jw_key(w, f->name);
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "code", qn_err_name(err->code));
+    qn_jw_kstr(w, "param", err->param);
+    qn_jw_kstr(w, "message", err->message);
+    qn_jw_obj_end(w);
+}
+
 static void write_one(const struct qn_field *f, const void *base, struct qn_jw *w)
 {
     const void *p = cat(f, base);
     switch (f->type) {
-    case QN_F_STR: {
-        const char *s = *(const char *const *)p;
-        if (s)
-            qn_jw_kstr(w, f->name, s);
+    case QN_F_STR:
+        write_string(f, *(const char *const *)p, w);
         break;
-    }
-    case QN_F_I64: {
-        int64_t v = *(const int64_t *)p;
-        if (v != QN_UNSET)
-            qn_jw_ki64(w, f->name, v);
+    case QN_F_I64:
+        write_integer(f, *(const int64_t *)p, w);
         break;
-    }
-    case QN_F_F64: {
-        double v = *(const double *)p;
-        if (!isnan(v))
-            qn_jw_kf64(w, f->name, v);
+    case QN_F_F64:
+        write_real(f, *(const double *)p, w);
         break;
-    }
-    case QN_F_HEX64: {
-        uint64_t v = *(const uint64_t *)p;
-        char digits[HEX64_DIGITS + 1];
-        snprintf(digits, sizeof digits, "%016" PRIx64, v);
-        if (v)
-            qn_jw_kstr(w, f->name, digits);
+    case QN_F_HEX64:
+        write_hex64(f, *(const uint64_t *)p, w);
         break;
-    }
     case QN_F_BOOL:
-        if (*(const bool *)p)
-            qn_jw_kbool(w, f->name, true);
+        write_bool(f, *(const bool *)p, w);
         break;
     case QN_F_ARRAY:
-    case QN_F_OBJECT: {
-        const char *s = *(const char *const *)p;
-        if (s) {
-            qn_jw_key(w, f->name);
-            qn_jw_raw(w, s, strlen(s));
-        }
+    case QN_F_OBJECT:
+        write_text(f, *(const char *const *)p, w);
         break;
-    }
-    case QN_F_STRS: {
-        const struct qn_strings *list = p;
-        if (list->n == 0)
-            break;
-        qn_jw_key(w, f->name);
-        qn_jw_arr(w);
-        for (size_t i = 0; i < list->n; i++)
-            qn_jw_str(w, list->v[i]);
-        qn_jw_arr_end(w);
+    case QN_F_STRS:
+        write_strings(f, p, w);
         break;
-    }
-    case QN_F_I64S: {
-        const struct qn_i64s *list = p;
-        if (list->n == 0)
-            break;
-        qn_jw_key(w, f->name);
-        qn_jw_arr(w);
-        for (size_t i = 0; i < list->n; i++)
-            qn_jw_i64(w, list->v[i]);
-        qn_jw_arr_end(w);
+    case QN_F_I64S:
+        write_integers(f, p, w);
         break;
-    }
-    case QN_F_BIASES: {
-        const struct qn_biases *list = p;
-        if (list->n == 0)
-            break;
-        qn_jw_key(w, f->name);
-        qn_jw_arr(w);
-        for (size_t i = 0; i < list->n; i++) {
-            qn_jw_arr(w);
-            qn_jw_i64(w, list->v[i].token);
-            qn_jw_f64(w, list->v[i].bias);
-            qn_jw_arr_end(w);
-        }
-        qn_jw_arr_end(w);
+    case QN_F_BIASES:
+        write_biases(f, p, w);
         break;
-    }
     case QN_F_LORAS:
         write_loras(f, p, w);
         break;
@@ -165,13 +204,11 @@ static void write_one(const struct qn_field *f, const void *base, struct qn_jw *
     case QN_F_ENUM: {
         int v;
         memcpy(&v, p, sizeof v);
-        if (v > 0)
-            qn_jw_kstr(w, f->name, f->enum_name(v));
+        write_enum(f, v, w);
         break;
     }
     case QN_F_ERROR:
-        qn_jw_key(w, f->name);
-        write_error(p, w);
+        write_error(f, p, w);
         break;
     }
 }
@@ -181,6 +218,8 @@ void qn_fields_write(const struct qn_field *table, size_t n, const void *base, s
     for (size_t i = 0; i < n; i++)
         write_one(&table[i], base, w);
 }
+
+/* ---- reading ---- */
 
 /* Reads a JSON value of the wanted type and stores its JSON text. */
 static qn_err read_text(const struct qn_jref *v, enum qn_json_type want, const char **out,
