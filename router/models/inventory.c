@@ -69,8 +69,7 @@ static void on_state(void *ctx, struct qn_child *c)
         p->policy.leave = false;
         p->policy.keep_ms = QN_UNSET;
     }
-    if (!p->queue.waiting.n && s != QN_INST_LOADING && s != QN_INST_BACKOFF)
-        p->load.ordered = false;
+    qn_model_slot_note_orders(p);
     if (s == QN_INST_STOPPED)
         qn_model_slot_load_gone(p);
     if (s == QN_INST_READY) {

@@ -38,14 +38,23 @@ struct qn_lease *qn_lease_of(struct qn_fair_item *x)
     return (struct qn_lease *)((char *)x - offsetof(struct qn_lease, item));
 }
 
+void qn_model_slot_note_orders(struct qn_model_slot *p)
+{
+    enum qn_inst_state s = qn_model_slot_state(p);
+    bool loads = s == QN_INST_LOADING || s == QN_INST_BACKOFF;
+    p->load.ordered = p->queue.orders_waiting > 0 || (loads && p->load.ordered);
+}
+
 static void wait_for_turn(struct qn_model_slot *p, struct qn_lease *x, const char *owner,
                           const char *client)
 {
     qn_fair_add(&p->queue.waiting, &x->item, ++p->inv->tickets, owner, client);
     p->queue.loads_waiting += x->slots == 0;
+    p->queue.orders_waiting += x->order;
     p->queue.others_waiting += x->another;
     p->queue.with_load += x->load != NULL;
     p->inv->n_waiting += !x->another && !x->back;
+    qn_model_slot_note_orders(p);
 }
 
 static void stop_waiting(struct qn_model_slot *p, struct qn_lease *x, bool served)
@@ -55,11 +64,13 @@ static void stop_waiting(struct qn_model_slot *p, struct qn_lease *x, bool serve
     else
         qn_fair_leave(&p->queue.waiting, &x->item);
     p->queue.loads_waiting -= x->slots == 0;
+    p->queue.orders_waiting -= x->order;
     p->queue.others_waiting -= x->another;
     p->queue.with_load -= x->load != NULL;
     p->inv->n_waiting -= !x->another && !x->back;
     qn_model_slot_load_unref(x->load);
     x->load = NULL;
+    qn_model_slot_note_orders(p);
 }
 
 /* Removes a lease that has not been served; cancels the load if no other lease waits for it. */
@@ -70,8 +81,6 @@ static void leave_queue(struct qn_model_slot *p, struct qn_lease *x)
         qn_child_unwant(p->process.child);
     else if (!p->queue.waiting.n && p->process.child)
         qn_child_abandon(p->process.child);
-    if (!p->queue.waiting.n && !qn_model_slot_has_process(qn_model_slot_state(p)))
-        p->load.ordered = false;
 }
 
 /* Moves waiting leases to *out. load: only those that wait for it, NULL: for none; all: every
@@ -330,7 +339,6 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
     p->load.stale |= qn_model_slot_has_process(s) && qn_model_slot_has_other_files(p, row);
     qn_snapshot_unref(snap);
 
-    p->load.ordered |= !a;
     p->queue.modest = options && options->modest && (!p->queue.waiting.n || p->queue.modest);
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     x->model_slot = p;
@@ -341,6 +349,7 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
     x->came_ms = p->queue.used_ms = qn_now_ms();
     x->told = a;
     x->again = a && a->again;
+    x->order = !a;
     x->anew = options && options->anew;
     wait_for_turn(p, x, owner, a ? a->client : "");
     if (a)
@@ -386,9 +395,8 @@ void qn_model_slot_give_back(struct qn_model_slot *p)
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     qn_info("inventory", "model=%s given_back=1", p->id.name);
     p->queue.modest = p->queue.modest || !p->queue.waiting.n;
-    p->load.ordered = true;
     x->model_slot = p;
-    x->back = x->again = true;
+    x->back = x->again = x->order = true;
     x->fn = on_given_back;
     x->ctx = p;
     x->came_ms = p->queue.used_ms = qn_now_ms();

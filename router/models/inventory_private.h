@@ -30,6 +30,7 @@ struct qn_lease {
     bool granted;
     bool another;                    /* belongs to a request that holds the model already */
     bool again;                      /* the request has been admitted before */
+    bool order;                      /* asks for the load itself, not only for computing */
     bool anew;                       /* retries a load that failed lately */
     bool back;                       /* the model slot's own lease: see qn_model_slot_give_back */
     struct qn_admission *told;       /* the request's own struct; NULL: a load-only lease */
@@ -91,6 +92,7 @@ struct qn_model_slot_queue {
     struct list held;
     size_t others_waiting; /* of `waiting`: additional sequences of requests that hold a lease */
     size_t loads_waiting;  /* of `waiting`: load-only leases */
+    size_t orders_waiting; /* of `waiting`: leases that ask for the load itself */
     size_t with_load;      /* of `waiting`: leases that have a load */
     int64_t used_slots;    /* by the held leases */
     bool blocked;          /* it is to be loaded and waits for other models to be evicted */
@@ -108,7 +110,7 @@ struct qn_model_slot_loading {
     struct qn_model_slot_before before;
     struct qn_load_refusals refusals;
     char load_key[QN_SHA256_HEX + 1]; /* of the last start, see qn_model_slot_load_key; "": none */
-    bool ordered; /* a client has asked for the running load itself, not only for computing */
+    bool ordered; /* the current load goes on without requests: see qn_model_slot_note_orders */
     bool stale;   /* the running process has outdated files: it is restarted first */
     /* the last load failed, and a request has arrived or the files have changed since */
     bool retry;
@@ -224,6 +226,10 @@ uint64_t qn_model_slot_ticket(const struct qn_model_slot *p);
 bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *waiter);
 /* True when a lease waits for p that is served before p is evicted for the waiter. */
 bool qn_model_slot_serves_first(const struct qn_model_slot *p, const struct qn_model_slot *waiter);
+/* A load that a client has asked for itself, not only for computing, goes on when that client has
+ * gone, until the model is ready or the load has failed. In any other state `ordered` follows from
+ * the waiting leases alone, so an order does not outlive its load. */
+void qn_model_slot_note_orders(struct qn_model_slot *p);
 /* Grants the leases that a ready model can serve. */
 void qn_model_slot_grant(struct qn_model_slot *p);
 /* The slots with waiting leases, earliest ticket first; *out is the caller's to free. */

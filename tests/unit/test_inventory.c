@@ -7,11 +7,13 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "io/http_client.h"
 #include "io/loop.h"
 #include "models/inventory.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +82,7 @@ static void open_inventory(int64_t memory_bytes, int64_t queue_limit)
         .free_memory = told_free,
         .threads = 1,
         .queue_limit = queue_limit,
+        .max_queue = -1,
     };
     assert_int_equal(qn_inventory_new(loop, catalog, client, &config, &inv, NULL), QN_OK);
 }
@@ -359,6 +362,56 @@ static qn_err check_files(const char *options, struct qn_error *e)
     return err;
 }
 
+/* From now on every process of be_a_backend_that_refuses loads for ever. */
+static void processes_hang(void)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/quince-llm.hangs", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
+static void admit(struct asker *a, const char *name, struct qn_admission *admission)
+{
+    struct qn_error e = {0};
+    *admission = (struct qn_admission){.client = "c", .owner = "o", .slots = 1, .max_queue = -1};
+    assert_int_equal(qn_inventory_admit(inv, name, NULL, admission, on_lease, a, &a->lease, &e),
+                     QN_OK);
+}
+
+/* A load that was asked for itself goes on without its client; a restart after a crash belongs to
+ * the requests that wait for it, and is cancelled when they have gone. */
+static void an_order_ends_with_its_load(void **state)
+{
+    (void)state;
+    enum { CANCELLED_MS = 12 * 1000 }; /* before the process is killed for its silence */
+    struct asker order = {0}, busy = {0}, waiting = {0};
+    struct qn_admission first, second;
+    be_a_backend_that_refuses(false);
+    open_inventory(-1, 10);
+    ask(&order, "user.small", NULL);
+    until_heard(&order);
+    assert_int_equal(order.code, QN_OK);
+    qn_lease_release(order.lease);
+    admit(&busy, "user.small", &first);
+    until_heard(&busy);
+    admit(&waiting, "user.small", &second); /* the model has one slot */
+    run_for(5);
+    processes_hang();
+    assert_int_equal(kill(loaded("user.small").status.pid, SIGKILL), 0);
+    until("user.small", "loading");
+    assert_int_equal(waiting.heard, 0);
+    qn_lease_release(busy.lease);
+    qn_lease_release(waiting.lease);
+    for (int64_t end = qn_now_ms() + CANCELLED_MS; qn_now_ms() < end;) {
+        run_for(5);
+        if (strcmp(state_of("user.small"), "loading") != 0)
+            return;
+    }
+    fail_msg("the load goes on without requests");
+}
+
 static void files_that_options_name_must_be_there(void **state)
 {
     (void)state;
@@ -549,6 +602,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_ran_before_a_failed_load_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(an_inventory_may_end_while_a_model_comes_back, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(an_order_ends_with_its_load, setup, teardown),
         cmocka_unit_test_setup_teardown(files_that_options_name_must_be_there, setup, teardown),
         cmocka_unit_test_setup_teardown(a_saved_context_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
