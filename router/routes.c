@@ -122,7 +122,7 @@ static const struct qn_route table[] = {
     {"POST", "/rerank", QN_AT_PREFIXES, INFER(qn_rerank)},
     {"POST", "/reranking", QN_AT_PREFIXES, INFER(qn_rerank)},
     {"POST", "/reranker", QN_AT_PREFIXES, INFER(qn_rerank)},
-    {"POST", "/tokenize", QN_AT_BOTH, INFER(qn_tokenize)},
+    {"POST", "/tokenize", QN_AT_BOTH, INFER(qn_tokenize_dialect)},
     {"POST", "/audio/transcriptions", QN_AT_PREFIXES, INFER(qn_openai_transcribe)},
     {"POST", "/audio/translations", QN_AT_PREFIXES, INFER(qn_openai_translate)},
     {"POST", "/audio/speech", QN_AT_PREFIXES, INFER(qn_openai_speech)},

@@ -138,6 +138,6 @@ extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate, qn_ollama_emb
     qn_ollama_embeddings;
 extern const struct qn_dialect qn_openai_transcribe, qn_openai_translate, qn_openai_speech;
 extern const struct qn_dialect qn_openai_generate, qn_openai_edit, qn_openai_vary, qn_upscale;
-extern const struct qn_dialect qn_anthropic, qn_anthropic_count, qn_tokenize;
+extern const struct qn_dialect qn_anthropic, qn_anthropic_count, qn_tokenize_dialect;
 
 #endif

@@ -76,7 +76,7 @@ static void ping(struct qn_reply *r)
     (void)r;
 }
 
-const struct qn_dialect qn_tokenize = {
+const struct qn_dialect qn_tokenize_dialect = {
     .task = QN_TASK_COMPLETE,
     .stream_type = "application/json",
     .last_used = true,
