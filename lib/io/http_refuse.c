@@ -64,6 +64,8 @@ enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why)
 {
     struct qn_http_server *s = l->server;
     char shown[PATH_SHOWN_MAX];
+    if (l->http && l->http->status)
+        return QN_OVER; /* a streamed body is malformed, and its reply has begun */
     const char *method = l->http ? l->http->method : l->in.head.method;
     struct qn_buf body, head;
     qn_buf_init(&body, BODY_MAX);
@@ -84,8 +86,10 @@ enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why)
     qn_link_send(l, head.data, head.len, body.data, strcmp(method, "HEAD") ? body.len : 0);
     qn_buf_deinit(&head);
     qn_buf_deinit(&body);
-    if (l->http)
+    if (l->http) {
+        qn_request_tell_gone(l->http); /* the handler of a streamed body has it already */
         qn_request_free(l->http);
+    }
     l->http = NULL;
     if (qn_link_owes(l))
         return QN_OVER; /* the client does not take even these few hundred bytes */

@@ -138,9 +138,24 @@ struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *cont
     /* HTTP/1.0 has no chunks: there the end of the connection ends the reply. */
     h->chunked = h->minor > 0;
     h->link->closing = !h->keep_alive || !(h->chunked || h->head_only);
+    h->head_at = out->len;
     write_head(h, status, content_type, LENGTH_UNKNOWN, out);
     qn_server_wake(h->link);
     return h->stream;
+}
+
+bool qn_http_stream_revoke(struct qn_http *h)
+{
+    struct qn_link *l = h->link;
+    bool unsent = l->out.len > h->head_at && l->out_at <= h->head_at;
+    if (!h->stream || h->begun || !unsent || qn_request_finished(h))
+        return false;
+    l->out.len = h->head_at;
+    qn_stream_free(h->stream);
+    h->stream = NULL;
+    h->chunked = false;
+    h->status = 0;
+    return true;
 }
 
 int64_t qn_http_unread(const struct qn_http *h)
@@ -179,6 +194,8 @@ static void send_stretch(struct qn_http *h)
     }
     if (end > at)
         qn_link_send(h->link, out + at, end - at, NULL, 0);
+    h->begun = true;
+    h->over = ended;
 }
 
 enum qn_next qn_reply_step(struct qn_http *h, bool *complete)
@@ -186,7 +203,7 @@ enum qn_next qn_reply_step(struct qn_http *h, bool *complete)
     *complete = false;
     if (!h->status)
         return QN_WAIT;
-    if (!h->stream || h->head_only) {
+    if (!h->stream || h->head_only || h->over) {
         *complete = true;
         return QN_GO_ON;
     }

@@ -206,6 +206,11 @@ void qn_http_reply_taking(struct qn_http *h, int status, const char *content_typ
 struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *content_type,
                                  void (*drained)(void *ctx), void *ctx);
 
+/* Takes a streamed reply back if no byte of it has been sent, not even of its head: the stream is
+ * freed, and the request can be replied to again. Headers that were set stay. False: it is too late
+ * for that, and nothing has changed. */
+bool qn_http_stream_revoke(struct qn_http *h);
+
 /* Bytes of the reply that were written and that the client's machine has not received yet: in this
  * process and in the system's send buffer. */
 int64_t qn_http_unread(const struct qn_http *h);

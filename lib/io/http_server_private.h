@@ -100,6 +100,8 @@ struct qn_http {
     bool head_only, chunked;
     bool aborted, done;
     struct qn_stream *stream;
+    size_t head_at;   /* of a stream: where its head begins in link->out */
+    bool begun, over; /* bytes of the stream, and its end, have been handed to the link */
     void (*drained)(void *ctx);
     void *drained_ctx;
     void (*gone)(void *ctx);

@@ -32,12 +32,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { BODY_MAX = 4 * 1024 * 1024, HANG_S = 120 };
+enum { BODY_MAX = 4 * 1024 * 1024, HANG_S = 120, LARGE_BLOCKS = 7 };
 
 static struct qn_loop *loop;
 static struct qn_http_server *server;
 static int listen_fd, port;
 static struct qn_watch *listen_watch;
+static int send_bytes; /* of an accepted socket's send buffer; 0: as the system chooses */
 
 /* ---- the server's behaviour: chosen by path ---- */
 
@@ -197,10 +198,19 @@ static inline void on_request(void *ctx, struct qn_http *h)
         written_blocks = 0;
         kept_stream = qn_http_stream(h, 200, "application/octet-stream", on_drained, NULL);
         pour();
+    } else if (strcmp(path, "/large") == 0) {
+        struct qn_stream *s = qn_http_stream(h, 200, "application/octet-stream", NULL, NULL);
+        for (int i = 0; i < LARGE_BLOCKS; i++)
+            qn_stream_write(s, block, sizeof block);
+        qn_stream_end(s);
     } else if (strcmp(path, "/tick") == 0) {
         struct ticker *k = calloc(1, sizeof *k);
         k->s = qn_http_stream(h, 200, "text/plain", NULL, NULL);
         k->t = qn_timer_start(loop, 5, 5, on_tick, k);
+    } else if (strcmp(path, "/revoke") == 0) {
+        qn_stream_write(qn_http_stream(h, 200, "text/plain", NULL, NULL), "half", 4);
+        CHECK(qn_http_stream_revoke(h) && !qn_http_stream_revoke(h));
+        qn_http_reply(h, 409, "text/plain", "no", 2);
     } else if (strcmp(path, "/abort") == 0) {
         struct qn_stream *s = qn_http_stream(h, 200, "text/plain", NULL, NULL);
         qn_stream_write(s, "half", 4);
@@ -224,6 +234,8 @@ static inline void on_accept(void *ctx, uint32_t events)
     struct sockaddr_in a;
     socklen_t n = sizeof a;
     int fd = accept4(listen_fd, (struct sockaddr *)&a, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0 && send_bytes)
+        CHECK(!setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes));
     if (fd >= 0)
         qn_http_server_add(server, fd, &a, n, 0);
 }
@@ -244,6 +256,7 @@ static inline int set_up(void **state)
     requests = gone_calls = drained_calls = stores = stores_on_loop = slow_store_ms = 0;
     stores_hang = false;
     ticks_wanted = 3;
+    send_bytes = 0;
     blob_reserve = 0;
     disk_blocks = 0;
     disk_left = 1024;

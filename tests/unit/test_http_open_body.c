@@ -391,6 +391,34 @@ static void a_body_that_is_not_wanted_is_not_read(void **state)
     assert_int_equal(ask.status, 503);
 }
 
+/* A chunk without a length in the middle of a body: the owner is told, whether or not its reply has
+ * begun, and a reply that has begun is cut off. */
+static void a_malformed_body_ends_the_request(void **state)
+{
+    (void)state;
+    static const char rq[] = "POST /run HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                             "3\r\naaa\r\nzz\r\n";
+    for (int echo = 0; echo < 2; echo++) {
+        struct sockaddr_in a = {.sin_family = AF_INET,
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                .sin_port = htons((uint16_t)port)};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        char text[1000] = "";
+        size_t n = 0;
+        at.echo = echo;
+        assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+        assert_int_equal(send(fd, rq, sizeof rq - 1, 0), sizeof rq - 1);
+        run_until(&at.gone, echo + 1);
+        turn();
+        for (ssize_t got; (got = recv(fd, text + n, sizeof text - 1 - n, 0)) > 0;)
+            n += (size_t)got;
+        close(fd);
+        assert_non_null(strstr(text, echo ? "HTTP/1.1 200 " : "HTTP/1.1 400 "));
+        assert_null(strstr(text, "\r\n0\r\n\r\n"));
+        assert_int_equal(qn_http_server_active(server), 0);
+    }
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -404,6 +432,7 @@ int main(void)
         T(an_aborted_request_is_a_broken_one),
         T(a_client_that_leaves_in_the_middle_is_noticed),
         T(a_body_that_is_not_wanted_is_not_read),
+        T(a_malformed_body_ends_the_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

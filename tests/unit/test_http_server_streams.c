@@ -54,6 +54,66 @@ static void a_slow_reader_holds_the_writer_back(void **state)
     play(slow_reader_script);
 }
 
+/* The last piece of the stream does not fit into the socket at once. */
+static void one_end_script(void)
+{
+    static const char end[] = "\r\n0\r\n\r\n";
+    size_t n = 0, last = sizeof end - 1;
+    int fd = dial();
+    memset(block, 'b', sizeof block);
+    say(fd, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+    while (n < last || memcmp(reply + n - last, end, last) != 0) {
+        ssize_t got = recv(fd, reply + n, sizeof reply - n, 0);
+        CHECK(got > 0);
+        n += (size_t)got;
+    }
+    CHECK(n > LARGE_BLOCKS * sizeof block);
+    CHECK(memcmp(reply + n - 2 * (last - 2), end + 2, last - 2) != 0);
+    say(fd, "GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
+    hear(fd, "late");
+    CHECK(strncmp(reply, "HTTP/1.1 200 ", 13) == 0);
+    close(fd);
+}
+
+static void a_stream_ends_once_though_the_socket_is_full(void **state)
+{
+    (void)state;
+    send_bytes = 4096;
+    play(one_end_script);
+}
+
+static atomic_int revoked; /* 1 too late, 2 taken back */
+
+static void try_to_revoke(void *ctx)
+{
+    (void)ctx;
+    revoked = 1 + qn_http_stream_revoke(kept);
+    qn_stream_write(kept_stream, "whole", 5);
+    qn_stream_end(kept_stream);
+}
+
+static void revoke_script(void)
+{
+    int fd = dial();
+    say(fd, "GET /revoke HTTP/1.1\r\nHost: x\r\n\r\n");
+    hear(fd, "\r\n\r\nno");
+    CHECK(strncmp(reply, "HTTP/1.1 409 ", 13) == 0 && strstr(reply, "\r\nContent-Length: 2\r\n"));
+    CHECK(!strstr(reply, "chunked") && !strstr(reply, "half"));
+    say(fd, "GET /open HTTP/1.1\r\nHost: x\r\n\r\n"); /* the connection goes on */
+    hear(fd, "\r\n\r\n");
+    qn_loop_post(loop, try_to_revoke, NULL);
+    hear(fd, "whole\r\n0\r\n\r\n");
+    CHECK(revoked == 1);
+    close(fd);
+}
+
+static void a_stream_is_taken_back_until_its_head_is_sent(void **state)
+{
+    (void)state;
+    revoked = 0;
+    play(revoke_script);
+}
+
 /* Noticed at once: not after a time, in which the server could have served many others. */
 static void expect_gone(int n)
 {
@@ -209,6 +269,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(streams_flow_as_they_are_written),
         T(a_slow_reader_holds_the_writer_back),
+        T(a_stream_ends_once_though_the_socket_is_full),
+        T(a_stream_is_taken_back_until_its_head_is_sent),
         T(a_client_that_vanishes_is_noticed_at_once),
         T(an_aborted_reply_has_no_end),
         T(two_hundred_streams_at_once),
