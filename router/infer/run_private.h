@@ -56,6 +56,7 @@ struct qn_infer_run {
     int64_t unread_bytes;      /* at the last check */
     bool paused;
     bool spoken;     /* part of the response's content has been sent */
+    bool headed;     /* the request's own headers have been set */
     bool retried;    /* the request has been repeated once after a failure of the child */
     bool kept;       /* the keep-alive time has been set */
     bool late;       /* the time limit has been exceeded */

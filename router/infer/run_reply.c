@@ -59,6 +59,9 @@ static void drained(void *ctx)
 
 static void set_headers(struct qn_infer_run *r)
 {
+    if (r->headed)
+        return;
+    r->headed = true;
     for (size_t i = 0; i < r->rq.n_headers; i++)
         qn_http_set_header(r->http, r->rq.headers[i].name, r->rq.headers[i].value);
 }
@@ -111,6 +114,20 @@ static void answer_end(struct qn_infer_run *r, int status)
     qn_buf_deinit(&body);
 }
 
+/* A response that could only be cut off, but of which nothing has been sent yet because its first
+ * part came in this turn of the loop, becomes an error with its own status. */
+static void write_failure(struct qn_infer_run *r, const struct qn_problem *p)
+{
+    qn_buf_clear(&r->out);
+    r->dialect->fail(&r->reply, p);
+    if (!r->reply.cut || !qn_http_stream_revoke(r->http))
+        return;
+    r->stream = NULL;
+    r->reply.started = r->reply.cut = false;
+    qn_buf_clear(&r->out);
+    r->dialect->fail(&r->reply, p);
+}
+
 void qn_infer_fail(struct qn_infer_run *r, const struct qn_error *e, bool loading)
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model, .id = r->id};
@@ -136,11 +153,10 @@ void qn_infer_fail(struct qn_infer_run *r, const struct qn_error *e, bool loadin
            r->rq.model ? r->rq.model : "", status, qn_err_name(e->code), e->param, e->message);
     qn_meter_end(&r->meter, QN_METER_ERRORED);
     qn_infer_stop_jobs(r);
-    qn_buf_clear(&r->out);
+    write_failure(r, &p);
     if (!r->stream && (status == 503 || status == 429))
         qn_http_set_header(r->http, "Retry-After",
                            qn_arena_fmt(r->rq.arena, "%lld", (long long)again_s));
-    r->dialect->fail(&r->reply, &p);
     answer_end(r, status);
 }
 

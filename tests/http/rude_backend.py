@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A child that breaks the contract, each time as its model file's "fake.options" say: {"rude": KIND}."""
+"""A child that breaks the contract, each time as its model file's "fake.options" say: {"rude": KIND}. In the definition
+of a remote model they are its "model"."""
 import json
 import os
 import re
@@ -31,7 +32,8 @@ def obey():
 
 threading.Thread(target=obey, daemon=True).start()
 text = open(load["files"][0], "rb").read()
-kind = json.loads(re.search(rb'\{.*\}', text).group())["rude"]
+options = json.loads(re.search(rb'\{.*\}', text).group())
+kind = json.loads(options["model"])["rude"] if "model" in options else options["rude"]
 
 READY = {"msg": "ready", "context": 100, "memory_bytes": 1, "slots": 1, "threads": 1}
 CONTROL = {
@@ -77,6 +79,9 @@ REPLIES = {
     "text-after-end": HEAD + TEXT + b'{"ev":"done","index":0,"reason":"stop"}\n{"ev":"end"}\n' + TEXT * 10,
     "redirect": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
     "nothing": b"",
+    # One piece: the router hears of the error in the turn in which the first vectors have come.
+    "vectors-then-error": HEAD + b'{"ev":"vectors","index":0,"count":1,"bytes":16}\n' + bytes(16) +
+    b'{"ev":"error","error":{"code":"invalid","param":"input","message":"no such word"}}\n',
 }
 
 
@@ -86,7 +91,10 @@ def hear(connection):
     while True:
         head, end, body = got.partition(b"\r\n\r\n")
         length = re.search(rb"(?i)content-length: *(\d+)", head)
-        if end and len(body) >= int(length[1] if length else 0):
+        if end and b"chunked" in head:
+            if body.endswith(b"\r\n0\r\n\r\n"):
+                return
+        elif end and len(body) >= int(length[1] if length else 0):
             return
         piece = connection.recv(65536)
         if not piece:

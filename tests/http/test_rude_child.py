@@ -1,4 +1,5 @@
 """A child that breaks the contract harms only the request it was given."""
+import json
 import shutil
 import threading
 
@@ -15,7 +16,8 @@ CONTROL = ["control-garbage", "control-unknown", "control-endless-line", "contro
 @pytest.fixture(scope="module")
 def rude(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rude")
-    shutil.copy(ROOT / "tests" / "http" / "rude_backend.py", folder / "quince-llm")
+    for program in ("quince-llm", "quince-bridge"):
+        shutil.copy(ROOT / "tests" / "http" / "rude_backend.py", folder / program)
     shutil.copy(BUILD / "bin" / "quince-inspect", folder)
     h = House(tmp_path_factory.mktemp("rude-house"), folder)
     server = h.start()
@@ -49,6 +51,18 @@ def test_a_child_that_talks_nonsense_is_replaced(rude):
     (pid,) = rude.children()
     assert rude.chat(model).status == 502
     wait_until(lambda: pid not in rude.children(), what="the end of the broken process")
+
+
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/api/embed"])
+def test_an_error_right_behind_the_first_vectors_has_its_status(rude, path):
+    """Vectors of many inputs are sent as they come. Until the first byte has been sent, an error can still be told."""
+    model = f"user.error-after-vectors{path.replace('/', '-')}"
+    assert rude.post("/v1/models/register", {
+        "model_name": model, "recipe": "remote", "model": json.dumps({"rude": "vectors-then-error"}),
+        "base_url": "http://127.0.0.1:9/v1"}).status == 200
+    reply = rude.post(path, {"model": model, "input": [f"{i}" for i in range(200)]})
+    assert reply.status == 400 and "no such word" in json.dumps(reply.json), (reply.status, reply.body)
+    assert "Transfer-Encoding" not in reply.headers and int(reply.headers["Content-Length"]) == len(reply.body)
 
 
 def loading(server, model):
