@@ -24,7 +24,7 @@ enum qn_settings_layer {
     QN_LAYERS
 };
 
-/* Meanings, ranges and defaults are in the table of settings.c. */
+/* Meanings, ranges and defaults are in settings_table.c. */
 struct qn_settings {
     char *host;
     int64_t port;

@@ -1,5 +1,5 @@
-/* The table of settings, for the files that use it: settings.c, settings_forms.c and
- * settings_view.c. */
+/* The table of settings (settings_table.c), for the files that use it: settings.c, settings_forms.c
+ * and settings_view.c. */
 #ifndef QN_SETTINGS_SETTINGS_PRIVATE_H
 #define QN_SETTINGS_SETTINGS_PRIVATE_H
 
@@ -33,6 +33,10 @@ struct qn_setting_row {
 };
 
 const struct qn_setting_row *qn_setting_row(size_t i); /* NULL: past the last */
+/* The row of exactly this name; NULL: none. */
+const struct qn_setting_row *qn_setting_named(const char *name);
+/* The row whose name is most similar to a misspelt one; NULL: none is similar. */
+const struct qn_setting_row *qn_setting_nearest(const char *name);
 
 /* Writes the name of the setting's environment variable: QUINCE_DATA_DIR for data-dir. */
 enum { QN_SETTING_ENV_MAX = 48 };
