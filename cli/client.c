@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { CONNECT_TIMEOUT_S = 10, PROBE_TIMEOUT_MS = 5000, POLL_MS = 100 };
 
@@ -248,6 +249,91 @@ qn_err qn_client_send(const struct qn_cli *cli, const char *method, const char *
     if (!err)
         curl_easy_setopt(x.curl, CURLOPT_CUSTOMREQUEST, method);
     return finish(&x, cli, err, timeout_s, NULL, out, e);
+}
+
+/* Sends the request, unless begin() failed with `err`, and hands over the reply's bytes. */
+static qn_err finish_bytes(struct exchange *x, const struct qn_cli *cli, qn_err err,
+                           const struct qn_client_wait *wait, struct qn_buf *out,
+                           struct qn_error *e)
+{
+    if (!err)
+        err = exchange(x, cli, wait, e);
+    if (!err && x->body.len && qn_buf_add(out, x->body.data, x->body.len))
+        err = qn_fail(e, QN_ELIMIT, "the reply of %s is larger than %zu bytes", cli->at.url,
+                      out->limit);
+    end(x);
+    return err;
+}
+
+qn_err qn_client_fetch(const struct qn_cli *cli, const char *path, const char *body,
+                       const struct qn_client_wait *wait, struct qn_buf *out, struct qn_error *e)
+{
+    struct exchange x;
+    qn_err err = begin(&x, cli, path, body, e);
+    return finish_bytes(&x, cli, err, wait, out, e);
+}
+
+static size_t read_file(char *p, size_t size, size_t count, void *ctx)
+{
+    size_t n = fread(p, size, count, ctx);
+    return ferror((FILE *)ctx) ? CURL_READFUNC_ABORT : n;
+}
+
+/* Adds the field to the form. *file: the file that curl reads; NULL: none. */
+static qn_err add_field(curl_mime *form, const struct qn_client_field *f, FILE **file,
+                        struct qn_error *e)
+{
+    bool standard = qn_str_eq(f->file, "-");
+    curl_mimepart *part = curl_mime_addpart(form);
+    *file = NULL;
+    if (!part || curl_mime_name(part, f->name) ||
+        (!f->file && curl_mime_data(part, f->text, CURL_ZERO_TERMINATED)))
+        return qn_fail(e, QN_ENOMEM, "no memory for a form");
+    if (!f->file)
+        return QN_OK;
+    *file = standard ? stdin : fopen(f->file, "rb");
+    if (!*file)
+        return qn_fail_errno(e, "open %.400s", f->file);
+    const char *name = strrchr(f->file, '/');
+    name = standard ? "standard-input" : name ? name + 1 : f->file;
+    struct stat st;
+    bool sized = !standard && fstat(fileno(*file), &st) == 0 && S_ISREG(st.st_mode);
+    /* Without a known size the form is sent in chunks. */
+    if (curl_mime_data_cb(part, sized ? (curl_off_t)st.st_size : -1, read_file, NULL, NULL,
+                          *file) ||
+        curl_mime_filename(part, name))
+        return qn_fail(e, QN_ENOMEM, "no memory for a form");
+    return QN_OK;
+}
+
+qn_err qn_client_upload(const struct qn_cli *cli, const char *path,
+                        const struct qn_client_field *fields, size_t n,
+                        const struct qn_client_wait *wait, struct qn_buf *out, struct qn_error *e)
+{
+    struct exchange x;
+    FILE *file = NULL, *opened = NULL;
+    const char *unreadable = NULL;
+    qn_err err = begin(&x, cli, path, NULL, e);
+    curl_mime *form = err ? NULL : curl_mime_init(x.curl);
+    if (!err && !form)
+        err = qn_fail(e, QN_ENOMEM, "no memory for a form");
+    for (size_t i = 0; i < n && !err; i++) {
+        err = add_field(form, &fields[i], &file, e);
+        opened = file ? file : opened;
+        unreadable = file ? fields[i].file : unreadable;
+    }
+    if (!err) {
+        x.headers = curl_slist_append(x.headers, "Expect:");
+        curl_easy_setopt(x.curl, CURLOPT_HTTPHEADER, x.headers);
+        curl_easy_setopt(x.curl, CURLOPT_MIMEPOST, form);
+    }
+    err = finish_bytes(&x, cli, err, wait, out, e);
+    if (opened && ferror(opened))
+        err = qn_fail(e, QN_EIO, "%.400s cannot be read", unreadable);
+    curl_mime_free(form);
+    if (opened && opened != stdin)
+        fclose(opened);
+    return err;
 }
 
 void qn_client_escape(struct qn_buf *out, const char *text, bool keep_slash)

@@ -3,6 +3,7 @@
 #ifndef QN_CLI_CLIENT_H
 #define QN_CLI_CLIENT_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/cli.h"
@@ -32,6 +33,22 @@ qn_err qn_client_call(const struct qn_cli *cli, const char *path, const char *bo
 /* Like qn_client_call, with any method ("DELETE"); body MAY be NULL. */
 qn_err qn_client_send(const struct qn_cli *cli, const char *method, const char *path,
                       const char *body, long timeout_s, struct qn_json **out, struct qn_error *e);
+
+/* POSTs this JSON text and appends the reply's bytes, whatever they are, to *out, which the caller
+ * has initialised. Errors as in qn_client_call; QN_ELIMIT. wait MAY be NULL. */
+qn_err qn_client_fetch(const struct qn_cli *cli, const char *path, const char *body,
+                       const struct qn_client_wait *wait, struct qn_buf *out, struct qn_error *e);
+
+/* A field of a form: a text, or the contents of a file, which are sent as they are read. */
+struct qn_client_field {
+    const char *name, *text;
+    const char *file; /* its path, if it is not a text; "-": standard input */
+};
+
+/* Like qn_client_fetch, for a form (multipart/form-data). QN_EIO too if the file cannot be read. */
+qn_err qn_client_upload(const struct qn_cli *cli, const char *path,
+                        const struct qn_client_field *fields, size_t n,
+                        const struct qn_client_wait *wait, struct qn_buf *out, struct qn_error *e);
 
 /* Appends text as a component of a path or a query; characters other than letters, digits and -._~
  * are percent-encoded (RFC 3986, section 2.3). keep_slash: '/' is not encoded either. */

@@ -2,20 +2,15 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "cli/choice.h"
 #include "cli/cli.h"
-#include "cli/client.h"
 #include "cli/conversation.h"
-#include "cli/launch.h"
-#include "cli/offer.h"
+#include "cli/input.h"
 #include "cli/repl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-enum { CALL_TIMEOUT_S = 30, PROMPT_MAX = 16 * 1024 * 1024 };
 
 enum {
     OPTION_SYSTEM,
@@ -25,63 +20,6 @@ enum {
     OPTION_NO_THINK,
     OPTION_HIDE_THINKING
 };
-
-/* Appends the text piped in, without line breaks at its end. If there is a prompt already, an empty
- * line comes first. */
-static qn_err read_stdin(struct qn_buf *out, struct qn_error *e)
-{
-    char chunk[16384];
-    size_t n, prompt = out->len;
-    while ((n = fread(chunk, 1, sizeof chunk, stdin)) > 0) {
-        if (memchr(chunk, '\0', n))
-            return qn_fail(e, QN_EINVAL, "the input piped in is not text: it has a NUL byte");
-        if (prompt && out->len == prompt)
-            qn_buf_str(out, "\n\n");
-        if (qn_buf_add(out, chunk, n))
-            return qn_fail(e, QN_ELIMIT, "the text piped in is larger than %d bytes", PROMPT_MAX);
-    }
-    if (ferror(stdin))
-        return qn_fail_errno(e, "reading the text piped in");
-    while (out->len > prompt && out->data[out->len - 1] == '\n')
-        out->data[--out->len] = '\0';
-    return QN_OK;
-}
-
-/* True if stdin is a pipe, a socket or a file; false if it is /dev/null or a terminal. */
-static bool text_is_piped_in(void)
-{
-    struct stat st;
-    return fstat(STDIN_FILENO, &st) == 0 &&
-           (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
-}
-
-/* Returns the model used last, else the suggested one, else the first. The caller frees. */
-static qn_err default_model(const struct qn_cli *cli, char **out, struct qn_error *e)
-{
-    struct qn_json *doc = NULL;
-    qn_err err = qn_client_call(cli, "/api/v1/models", NULL, CALL_TIMEOUT_S, NULL, &doc, e);
-    if (err)
-        return err;
-    struct qn_jref root = qn_json_root(doc);
-    struct qn_jref data = qn_json_get(&root, "data"), it;
-    double best = -1;
-    *out = NULL;
-    for (bool more = qn_json_first(&data, &it); more; more = qn_json_next(&it)) {
-        struct qn_jref id = qn_json_get(&it, "id"), used = qn_json_get(&it, "last_use");
-        struct qn_jref suggested = qn_json_get(&it, "suggested");
-        double rank = qn_json_raw_f64(&used) * 2 + qn_json_raw_bool(&suggested);
-        if (rank > best) {
-            best = rank;
-            free(*out);
-            *out = qn_xstrdup(qn_json_raw_str(&id));
-        }
-    }
-    qn_json_free(doc);
-    return *out ? QN_OK
-                : qn_fail(e, QN_ENOTFOUND,
-                          "no model is installed yet: `quince list --all` shows some, quince pull "
-                          "NAME downloads one");
-}
 
 static const char *wrong_option(const struct qn_cli_args *a)
 {
@@ -131,7 +69,7 @@ static int converse(struct qn_cli *cli, const struct qn_cli_args *a, const char 
         return qn_cli_misused(cli, "--json needs a prompt: an argument, or text piped in");
     struct qn_error e = {0};
     struct qn_buf text;
-    qn_buf_init(&text, PROMPT_MAX);
+    qn_buf_init(&text, QN_INPUT_TEXT_MAX);
     struct qn_conversation c;
     qn_conversation_init(&c, cli, model);
     qn_conversation_set_system(&c, a->values[OPTION_SYSTEM]);
@@ -142,26 +80,14 @@ static int converse(struct qn_cli *cli, const struct qn_cli_args *a, const char 
                                            : QN_THINK_AS_EVER;
     c.hide_thoughts = a->values[OPTION_HIDE_THINKING] != NULL;
     char *found = NULL;
-    bool declined = false;
     qn_err err = QN_OK;
-    if (prompt && qn_buf_str(&text, prompt))
-        err = qn_fail(&e, QN_ELIMIT, "the prompt is larger than %d bytes", PROMPT_MAX);
-    if (!err && !chat && (!prompt || text_is_piped_in()))
-        err = read_stdin(&text, &e);
-    if (!err && !chat && text.len == 0)
-        err = qn_fail(&e, QN_EINVAL, "the prompt is empty");
-    if (!err && !qn_utf8_valid(qn_buf_cstr(&text), text.len))
-        err = qn_fail(&e, QN_EINVAL, "the prompt is not UTF-8 text");
+    if (!chat)
+        err = qn_input_text(prompt, "prompt", &text, &e);
     if (!err)
-        err = qn_launch_server(cli, &e);
-    if (!err && !model) {
-        err = default_model(cli, &found, &e);
-        c.model = found;
-    } else if (!err) {
-        declined = qn_offer(cli, model, &found) != QN_OK;
-        c.model = found ? found : model;
-    }
-    if (!err && !declined)
+        err = qn_choice_ready(cli, model, NULL, &found, &e);
+    bool declined = err == QN_ECANCELLED;
+    c.model = found;
+    if (!err)
         err = chat ? qn_repl(&c, &e) : answer_once(&c, qn_buf_cstr(&text), cli->json, &e);
     qn_conversation_deinit(&c);
     qn_buf_deinit(&text);

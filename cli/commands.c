@@ -113,6 +113,52 @@ static const struct qn_cli_option load_options[] = {
     {"--height", "N", "height of images in pixels", NULL},
     {0},
 };
+static const struct qn_cli_option embed_options[] = {
+    {"--model", "MODEL", "the model (default: the one for this used last)", NULL},
+    {"--format", "FORMAT", "json (default), base64 or f32: raw little-endian floats", NULL},
+    {"--output", "FILE", "output file (default: standard output)", NULL},
+    {"-o", "FILE", "the same", NULL},
+    {"--yes", NULL, "replace an existing file", NULL},
+    {0},
+};
+static const struct qn_cli_option rerank_options[] = {
+    {"--model", "MODEL", "the model (default: the one for this used last)", NULL},
+    {"--file", "FILE", "documents: the lines of this file that are not empty", NULL},
+    {"--top", "N", "print only the N most relevant ones", NULL},
+    {0},
+};
+static const struct qn_cli_option transcribe_options[] = {
+    {"--model", "MODEL", "the model (default: the one for this used last)", NULL},
+    {"--language", "LANGUAGE", "what is spoken: de, German, ... (default: detected)", NULL},
+    {"--format", "FORMAT", "text (default), srt, vtt or json, with times", NULL},
+    {"--translate", NULL, "translate into English", NULL},
+    {"--output", "FILE", "output file (default: standard output)", NULL},
+    {"-o", "FILE", "the same", NULL},
+    {"--yes", NULL, "replace an existing file", NULL},
+    {0},
+};
+static const struct qn_cli_option say_options[] = {
+    {"--model", "MODEL", "the model (default: the one for this used last)", NULL},
+    {"--voice", "NAME", "one of the model's voices", NULL},
+    {"--speed", "X", "0.25 to 4 (default 1)", NULL},
+    {"--format", "FORMAT", "mp3, opus, aac, flac, wav or pcm (default: by FILE)", NULL},
+    {"--output", "FILE", "output file (default: standard output)", NULL},
+    {"-o", "FILE", "the same", NULL},
+    {"--yes", NULL, "replace an existing file", NULL},
+    {0},
+};
+static const struct qn_cli_option image_options[] = {
+    {"--model", "MODEL", "the model (default: the one for this used last)", NULL},
+    {"--size", "WxH", "in pixels: 512x512, ... (default: the model's)", NULL},
+    {"--steps", "N", "denoising steps", NULL},
+    {"--cfg-scale", "X", "guidance scale: how closely it follows the prompt", NULL},
+    {"--seed", "N", "for the same picture again", NULL},
+    {"--negative", "TEXT", "what the picture must not show", NULL},
+    {"--output", "FILE", "output file (default: standard output)", NULL},
+    {"-o", "FILE", "the same", NULL},
+    {"--yes", NULL, "replace an existing file", NULL},
+    {0},
+};
 
 static const struct qn_cli_command table[] = {
     {"serve", "[--host H] [--port N] serve [OPTIONS OF quinced]",
@@ -216,6 +262,25 @@ static const struct qn_cli_command table[] = {
      run_options, 1, 2, false, qn_cmd_run},
     {"chat", "chat [PROMPT]", "like run, with the model used last",
      "If no model was used yet: the suggested one.", run_options, 0, 1, false, qn_cmd_chat},
+    {"embed", "embed [TEXT...] [OPTIONS]", "compute the vectors of texts",
+     "Each argument is a text or, without arguments, each line of standard input. Each\n"
+     "vector is a line: a JSON array, or with --format base64 its floats in base64.",
+     embed_options, 0, QN_CLI_WORDS_MAX, false, qn_cmd_embed},
+    {"rerank", "rerank QUERY [DOCUMENT...] [OPTIONS]", "sort documents by relevance to a query",
+     "Documents are arguments or, without --file, the lines of standard input. Prints\n"
+     "a score, a tab and the document on each line, the most relevant one first.",
+     rerank_options, 1, QN_CLI_WORDS_MAX, false, qn_cmd_rerank},
+    {"transcribe", "transcribe FILE [OPTIONS]", "turn speech in a sound file into text",
+     "FILE is a sound file; - reads standard input.", transcribe_options, 1, 1, false,
+     qn_cmd_transcribe},
+    {"say", "say [TEXT] [OPTIONS]", "turn text into speech",
+     "Without TEXT, reads standard input. The sound goes to FILE, or to standard\n"
+     "output if that is a pipe or a file.",
+     say_options, 0, 1, false, qn_cmd_say},
+    {"image", "image [PROMPT] [OPTIONS]", "generate a picture",
+     "Without PROMPT, reads standard input. The picture goes to FILE (.png, .jpg or\n"
+     ".webp), or to standard output if that is a pipe or a file.",
+     image_options, 0, 1, false, qn_cmd_image},
     {"logs", "logs [--follow] [--lines N] [--level LEVEL] [MODEL]", "print the server's log",
      "With a model, only the lines of its process and the server's lines about it.\n"
      "Following continues across a restart of the server, without repeating lines.",

@@ -40,14 +40,18 @@ static void offer_commands(const char *prefix, struct qn_buf *out)
         offer(c->name, strlen(c->name), prefix, out);
 }
 
-/* How many of the first words belong to this option and its values; 0: the first word is another
- * option or none. */
-static int option_words(const struct qn_cli_option *o, const char *word)
+static const struct qn_cli_option *find_option(const struct qn_cli_option *o, const char *word)
 {
     for (; o && o->name; o++)
         if (qn_str_eq(o->name, word))
-            return 1 + (o->value != NULL) + (o->second != NULL);
-    return 0;
+            return o;
+    return NULL;
+}
+
+/* How many words belong to this option and its values; 0: it is NULL. */
+static int option_words(const struct qn_cli_option *o)
+{
+    return o ? 1 + (o->value != NULL) + (o->second != NULL) : 0;
 }
 
 /* Iterates over the words of a usage: yields "pause" of "downloads [pause|...]". */
@@ -86,10 +90,11 @@ enum qn_complete_names qn_complete(const char *const *words, int n, struct qn_bu
     const struct qn_cli_command *c = NULL;
     int at = 0, plain = 0; /* plain: number of words after the command that are not options */
     while (at < n - 1) {
-        int own = option_words(c ? c->options : NULL, words[at]);
-        int taken = own ? own : option_words(globals, words[at]);
-        if (taken && at + taken >= n)
-            return QN_COMPLETE_NOTHING; /* an option's value */
+        const struct qn_cli_option *o = find_option(c ? c->options : NULL, words[at]);
+        o = o ? o : find_option(globals, words[at]);
+        int taken = option_words(o);
+        if (taken && at + taken >= n) /* an option's value */
+            return qn_str_eq(o->value, "MODEL") ? QN_COMPLETE_MODELS : QN_COMPLETE_NOTHING;
         if (!taken && c)
             plain++;
         else if (!taken && !(c = qn_commands_find(words[at])))

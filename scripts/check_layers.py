@@ -62,7 +62,7 @@ ROOMS = {
                            "formats", "io", "base"]),
     "router": ("router", ["api", "infer", "library", "downloads", "models", "http", "dialects", "settings",
                           "telemetry", "answers", "access", "registry", "catalog", "contract", "formats", "io", "base"]),
-    "cli": ("cli", ["formats", "base"]),
+    "cli": ("cli", ["formats", "digest", "base"]),
 }
 
 # foreign header (by its beginning): files or folders that may include it

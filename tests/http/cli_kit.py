@@ -40,7 +40,7 @@ class Cli:
         given = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
         done = subprocess.run([QUINCE, "--port", str(self.port), *args], capture_output=True,
                               timeout=timeout, env=environment(self.home, **env), **given)
-        done.out, done.err = done.stdout.decode(), done.stderr.decode()
+        done.out, done.err = done.stdout.decode(errors="surrogateescape"), done.stderr.decode()
         assert done.returncode >= 0, f"ended by a signal: {done.err}"
         assert "Sanitizer" not in done.err and "runtime error" not in done.err, done.err
         return done

@@ -32,9 +32,9 @@ def test_help_and_man_page_agree(tmp_path):
     entries = set(re.findall(r"^\.B[IR]? (\w+)", man, re.M))
     overview = cli("help")
     assert overview.returncode == 0 and overview.err == ""
-    assert {"alias", "backends", "chat", "cleanup", "completion", "config", "delete", "downloads", "export", "help",
-            "import", "keys", "list", "load", "logs", "pin", "ps", "pull", "run", "search", "serve", "show",
-            "stats", "status", "stop", "top", "unload", "unpin", "version"} <= {
+    assert {"alias", "backends", "chat", "cleanup", "completion", "config", "delete", "downloads", "embed", "export",
+            "help", "image", "import", "keys", "list", "load", "logs", "pin", "ps", "pull", "rerank", "run", "say",
+            "search", "serve", "show", "stats", "status", "stop", "top", "transcribe", "unload", "unpin", "version"} <= {
             c["name"] for c in commands}
     for c in commands:
         assert c["name"] in entries, f"the man page does not explain {c['name']}"

@@ -50,7 +50,9 @@ static void places(void **state)
     assert_complete("delete a b", QN_COMPLETE_MODELS, "");
     assert_complete("pull Q", QN_COMPLETE_LIST, "");
     assert_complete("downloads pause ", QN_COMPLETE_MODELS, "");
+    assert_complete("embed --model q", QN_COMPLETE_MODELS, "");
     /* Values of options, files, and unknown words. */
+    assert_complete("transcribe ", QN_COMPLETE_NOTHING, "");
     assert_complete("run --system ", QN_COMPLETE_NOTHING, "");
     assert_complete("pull x --checkpoint main ", QN_COMPLETE_NOTHING, "");
     assert_complete("import ", QN_COMPLETE_NOTHING, "");
