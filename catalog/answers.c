@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* A task for the catalog's thread: the request, its result, and the callback. */
-struct task {
+struct qn_answer_task {
     struct qn_arena *arena; /* holds the strings below */
     struct qn_answers_of of;
     struct qn_answer_row row; /* keep: all; drop: the id */
@@ -27,18 +27,24 @@ struct task {
     void *ctx;
 };
 
-static struct task *task_new(void)
+static struct qn_answer_task *task_new(void)
 {
-    struct task *t = qn_xcalloc(1, sizeof *t);
+    struct qn_answer_task *t = qn_xcalloc(1, sizeof *t);
     t->arena = qn_arena_new(QN_ANSWERS_FOUND_MAX);
     return t;
 }
 
-static void task_free(struct task *t)
+static void task_free(struct qn_answer_task *t)
 {
     qn_arena_free(t->arena);
     free(t->rows);
     free(t);
+}
+
+void qn_answer_task_free(struct qn_answer_task *t)
+{
+    if (t)
+        task_free(t);
 }
 
 /* Runs one statement whose parameters are texts; NULL ends them. */
@@ -104,7 +110,7 @@ static qn_err trim(struct qn_database *d, struct qn_error *e)
 
 static void keep(struct qn_database *d, void *ctx)
 {
-    struct task *t = ctx;
+    struct qn_answer_task *t = ctx;
     struct qn_error e = {0};
     const struct qn_answer_row *r = &t->row;
     qn_err err = qn_database_exec(d, "BEGIN IMMEDIATE", &e);
@@ -126,14 +132,16 @@ static void keep(struct qn_database *d, void *ctx)
         err = trim(d, &e);
     if (!err)
         err = qn_database_exec(d, "COMMIT", &e);
-    if (!err)
-        return;
-    if (!sqlite3_get_autocommit(d->db))
-        sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
-    qn_error_log("catalog", "a response was not stored: %s", e.message);
+    if (err) {
+        if (!sqlite3_get_autocommit(d->db))
+            sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+        qn_error_log("catalog", "a response was not stored: %s", e.message);
+    }
+    qn_arena_free(t->arena); /* here, since it may be large: `kept` runs on the loop */
+    t->arena = NULL;
 }
 
-static const char *copy_column(struct task *t, sqlite3_stmt *s, int column)
+static const char *copy_column(struct qn_answer_task *t, sqlite3_stmt *s, int column)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
     size_t n = (size_t)sqlite3_column_bytes(s, column);
@@ -153,7 +161,7 @@ static const char *also_of(const struct qn_answers_of *of)
 }
 
 /* Appends the row with this id. QN_ENOTFOUND without a message when there is none. */
-static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
+static qn_err read_one(struct qn_database *d, struct qn_answer_task *t, const char *id)
 {
     sqlite3_stmt *s = NULL;
     qn_err err = QN_OK;
@@ -193,7 +201,7 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
 }
 
 /* Reads the chain from its end to its beginning, then reverses it. */
-static qn_err read_chain(struct qn_database *d, struct task *t)
+static qn_err read_chain(struct qn_database *d, struct qn_answer_task *t)
 {
     const char *id = t->chain;
     qn_err err = QN_OK;
@@ -221,7 +229,7 @@ static qn_err read_chain(struct qn_database *d, struct task *t)
 
 static void find(struct qn_database *d, void *ctx)
 {
-    struct task *t = ctx;
+    struct qn_answer_task *t = ctx;
     qn_err err = read_chain(d, t);
     for (size_t i = 0; i < t->n_ids && (!err || err == QN_ENOTFOUND); i++)
         err = read_one(d, t, t->ids[i]);
@@ -229,7 +237,7 @@ static void find(struct qn_database *d, void *ctx)
 
 static void drop(struct qn_database *d, void *ctx)
 {
-    struct task *t = ctx;
+    struct qn_answer_task *t = ctx;
     qn_err err =
         run_texts(d, "DELETE FROM answer WHERE id IN (" IDS_OF ")",
                   (const char *[]){t->row.id, t->of.owner, also_of(&t->of), NULL}, &t->error);
@@ -245,7 +253,7 @@ static void kept(void *ctx)
 
 static void tell_found(void *ctx)
 {
-    struct task *t = ctx;
+    struct qn_answer_task *t = ctx;
     bool failed = t->error.code != QN_OK;
     t->found(t->ctx, &(struct qn_answers_found){.rows = t->rows,
                                                 .n = failed ? 0 : t->n,
@@ -257,31 +265,36 @@ static void tell_found(void *ctx)
 
 static void tell_done(void *ctx)
 {
-    struct task *t = ctx;
+    struct qn_answer_task *t = ctx;
     t->done(t->ctx, t->error.code ? &t->error : NULL);
     task_free(t);
 }
 
-static void set_owner(struct task *t, const struct qn_answers_of *of)
+static void set_owner(struct qn_answer_task *t, const struct qn_answers_of *of)
 {
     t->of = (struct qn_answers_of){qn_arena_strdup(t->arena, of->owner), of->unowned};
 }
 
-void qn_catalog_keep_answer(struct qn_catalog *c, const char *owner,
-                            const struct qn_answer_row *row)
+struct qn_answer_task *qn_answer_to_keep(const char *owner, const struct qn_answer_row *row)
 {
     size_t bytes = strlen(row->input) + strlen(row->body);
     if (bytes > QN_ANSWER_BYTES_MAX) {
         qn_warn("catalog", "a response of %zu bytes is too long to be stored (at most %d)", bytes,
                 QN_ANSWER_BYTES_MAX);
-        return;
+        return NULL;
     }
-    struct task *t = task_new();
+    struct qn_answer_task *t = task_new();
     t->row = (struct qn_answer_row){
         qn_arena_strdup(t->arena, row->id), qn_arena_strdup(t->arena, row->previous),
         qn_arena_strdup(t->arena, row->input), qn_arena_strdup(t->arena, row->body)};
     set_owner(t, &(struct qn_answers_of){.owner = owner});
-    qn_catalog_task(c, keep, kept, t);
+    return t;
+}
+
+void qn_catalog_keep_answer(struct qn_catalog *c, struct qn_answer_task *t)
+{
+    if (t)
+        qn_catalog_task(c, keep, kept, t);
 }
 
 /* Ids come from clients and may have any length. */
@@ -294,7 +307,7 @@ void qn_catalog_find_answers(struct qn_catalog *c, const struct qn_answers_of *o
                              const char *chain, const char *const *ids, size_t n, qn_answers_fn fn,
                              void *ctx)
 {
-    struct task *t = task_new();
+    struct qn_answer_task *t = task_new();
     set_owner(t, of);
     t->chain = chain && is_id(chain) ? qn_arena_strdup(t->arena, chain) : NULL;
     t->ids = qn_arena_alloc(t->arena, (n + 1) * sizeof *t->ids);
@@ -309,7 +322,7 @@ void qn_catalog_find_answers(struct qn_catalog *c, const struct qn_answers_of *o
 void qn_catalog_drop_answer(struct qn_catalog *c, const struct qn_answers_of *of, const char *id,
                             qn_catalog_done done, void *ctx)
 {
-    struct task *t = task_new();
+    struct qn_answer_task *t = task_new();
     set_owner(t, of);
     t->row.id = qn_arena_strndup(t->arena, id, strnlen(id, QN_ANSWER_ID_MAX + 1));
     t->done = done;

@@ -48,9 +48,18 @@ struct qn_answers_found {
 };
 typedef void (*qn_answers_fn)(void *ctx, const struct qn_answers_found *found);
 
-/* Stores a copy of the row for its owner. There is no result: a failure is logged. */
-void qn_catalog_keep_answer(struct qn_catalog *c, const char *owner,
-                            const struct qn_answer_row *row);
+/* A response to be stored. */
+struct qn_answer_task;
+
+/* Copies the row and its owner's name, in time proportional to the row's size; any thread may call
+ * it. NULL if the response is too long to be stored, which is logged. */
+struct qn_answer_task *qn_answer_to_keep(const char *owner, const struct qn_answer_row *row);
+/* For a task that is not passed to qn_catalog_keep_answer. NULL allowed; any thread. */
+void qn_answer_task_free(struct qn_answer_task *t);
+
+/* Stores the response and takes ownership of the task; NULL: does nothing. There is no result: a
+ * failure is logged. */
+void qn_catalog_keep_answer(struct qn_catalog *c, struct qn_answer_task *t);
 
 /* Finds the response `chain` and all responses that it continued (NULL: none; n_chain is 0 if it or
  * one of its predecessors is missing), followed by those of the n responses `ids` that exist. All

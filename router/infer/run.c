@@ -7,6 +7,8 @@
  * finished. */
 #include "infer/run_private.h"
 
+#include "catalog/answers.h"
+
 #include <stdlib.h>
 
 /* Any thread. */
@@ -15,6 +17,7 @@ static void free_memory(void *ctx)
     struct qn_infer_run *r = ctx;
     r->dialect->free(r->reply.own);
     qn_reading_deinit(&r->reading);
+    qn_answer_task_free(r->to_keep);
     qn_buf_deinit(&r->out);
     qn_arena_free(r->arena);
     free(r->jobs);

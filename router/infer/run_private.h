@@ -42,8 +42,9 @@ struct qn_infer_run {
     char answer_id[QN_ANSWER_ID_DIGITS +
                    1]; /* gives access to the stored response, so it is never logged */
     struct qn_caller caller;
-    struct qn_kept_look *look;   /* NULL: no stored responses are being loaded */
-    struct qn_pull_first *first; /* NULL: no download is waited for */
+    struct qn_answer_task *to_keep; /* the complete response, if it is to be stored */
+    struct qn_kept_look *look;      /* NULL: no stored responses are being loaded */
+    struct qn_pull_first *first;    /* NULL: no download is waited for */
     struct qn_lease *lease;
     struct qn_infer_job *jobs;
     size_t open;              /* jobs that have not ended */

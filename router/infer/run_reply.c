@@ -164,6 +164,10 @@ static void write_end(void *ctx)
 {
     struct qn_infer_run *r = ctx;
     r->dialect->end(&r->reply);
+    const struct qn_kept *k = &r->reply.keep;
+    if (k->id)
+        r->to_keep = qn_answer_to_keep(
+            r->caller.owner, &(struct qn_answer_row){k->id, k->previous, k->input, k->body});
 }
 
 static void finished(void *ctx)
@@ -188,10 +192,10 @@ static void finished(void *ctx)
             (long long)r->meter.cached, (long long)r->meter.output,
             (long long)(qn_now_ms() - r->began_ms), (long long)first_ms,
             ms > 0 ? (double)r->meter.output * 1000 / ms : 0);
-    const struct qn_kept *k = &r->reply.keep;
-    if (k->id && !r->with->serving->closed) /* before the client can ask for it */
-        qn_catalog_keep_answer(r->with->models->catalog, r->caller.owner,
-                               &(struct qn_answer_row){k->id, k->previous, k->input, k->body});
+    if (!r->with->serving->closed) { /* before the client can ask for it */
+        qn_catalog_keep_answer(r->with->models->catalog, r->to_keep);
+        r->to_keep = NULL;
+    }
     if (r->rq.stream)
         qn_infer_flush(r);
     answer_end(r, 200);

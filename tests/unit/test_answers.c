@@ -17,7 +17,8 @@ static void keep(struct qn_catalog *c, const char *id, const char *previous)
     char input[64], body[64];
     snprintf(input, sizeof input, "[\"%s\"]", id);
     snprintf(body, sizeof body, "{\"id\":\"%s\"}", id);
-    qn_catalog_keep_answer(c, "key:a", &(struct qn_answer_row){id, previous, input, body});
+    qn_catalog_keep_answer(
+        c, qn_answer_to_keep("key:a", &(struct qn_answer_row){id, previous, input, body}));
 }
 
 /* The ids that were found, "a b|c": behind the bar the single ones. */
@@ -140,7 +141,8 @@ static void keep_large(struct qn_catalog *c, const char *id, const char *previou
     char *input = malloc(n + 3);
     memset(input, ' ', n);
     strcpy(input + n, "[]");
-    qn_catalog_keep_answer(c, "key:a", &(struct qn_answer_row){id, previous, input, "{}"});
+    qn_catalog_keep_answer(
+        c, qn_answer_to_keep("key:a", &(struct qn_answer_row){id, previous, input, "{}"}));
     free(input);
 }
 
@@ -180,8 +182,9 @@ static void each_owner_finds_its_own(void **state)
     qn_catalog_flush(c);
     assert_int_equal(code, QN_ENOTFOUND);
     /* Going on from another owner's answer does not make its conversation one's own. */
-    qn_catalog_keep_answer(c, "key:b",
-                           &(struct qn_answer_row){"z", "y", "[\"z\"]", "{\"id\":\"z\"}"});
+    qn_catalog_keep_answer(
+        c,
+        qn_answer_to_keep("key:b", &(struct qn_answer_row){"z", "y", "[\"z\"]", "{\"id\":\"z\"}"}));
     assert_int_equal(found_by(c, &of_b, "z", NULL), 0);
     assert_int_equal(found_by(c, &of_b, NULL, "z"), 1);
     assert_int_equal(found_by(c, &of_admin, NULL, "x"), 0);
@@ -214,7 +217,8 @@ static void a_flood_costs_its_own_owner(void **state)
     keep(c, "second", "first");
     for (int i = 0; i < QN_ANSWERS_MAX + 10; i++) {
         snprintf(id, sizeof id, "%d", i);
-        qn_catalog_keep_answer(c, "user:1", &(struct qn_answer_row){id, "", "[]", "{}"});
+        qn_catalog_keep_answer(
+            c, qn_answer_to_keep("user:1", &(struct qn_answer_row){id, "", "[]", "{}"}));
     }
     expect(c, "second", NULL, "first second");
     static const struct qn_answers_of flood = {"user:1", false};
@@ -287,7 +291,8 @@ static void too_long_a_one_is_not_kept(void **state)
     char *body = malloc((size_t)QN_ANSWER_BYTES_MAX + 1);
     memset(body, 'x', QN_ANSWER_BYTES_MAX);
     body[QN_ANSWER_BYTES_MAX] = '\0';
-    qn_catalog_keep_answer(c, "key:a", &(struct qn_answer_row){"a", "", "[]", body});
+    qn_catalog_keep_answer(
+        c, qn_answer_to_keep("key:a", &(struct qn_answer_row){"a", "", "[]", body}));
     expect(c, NULL, "a", "");
     free(body);
     qn_catalog_close(c);
