@@ -1,0 +1,18 @@
+/* The start of the page: language, theme, address, keys; then the shell, which shows the view that
+ * the address names. */
+import { html, render } from "./lib/html.js";
+import { useLanguage } from "./lib/i18n.js";
+import { startKeys } from "./lib/keys.js";
+import { startOffline } from "./lib/offline.js";
+import { startRouting } from "./lib/route.js";
+import { startTheme } from "./lib/theme.js";
+import { startSession } from "./store/session.js";
+import { Shell } from "./components/shell.js";
+
+startTheme();
+startRouting();
+startKeys();
+await useLanguage();
+startSession();
+render(html`<${Shell} />`, document.getElementById("app"));
+startOffline();

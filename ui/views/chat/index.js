@@ -1,0 +1,68 @@
+/* The chat view: the list of chats in the navigation; here the conversation that the address names,
+ * or an empty one. */
+import { html, useEffect } from "../../lib/html.js";
+import { t } from "../../lib/i18n.js";
+import { useKeys } from "../../lib/keys.js";
+import { go, href, route } from "../../lib/route.js";
+import { useStyles } from "../../lib/styles.js";
+import { useTitle } from "../../lib/title.js";
+import { aside } from "../../components/navigation.js";
+import { addFinder } from "../../components/palette.js";
+import { searchChats } from "../../store/chats.js";
+import { conversationOf, showConversation } from "../../store/conversation.js";
+import { ChatList } from "./chat_list.js";
+import { Compare } from "./compare.js";
+import { Composer } from "./composer.js";
+import { dragging } from "./drop.js";
+import { Head, titleText } from "./head.js";
+import { Panel } from "./panel.js";
+import { Thread } from "./thread.js";
+import { comparing, editing, panelOpen } from "./ui_state.js";
+import { Welcome } from "./welcome.js";
+
+await useStyles("chat");
+
+const FOUND_MAX = 6;
+
+/* Chats in the command palette. */
+async function findChats(text) {
+    if (text.trim().length < 2)
+        return [];
+    return (await searchChats(text, FOUND_MAX)).map((hit) => ({
+        text: hit.title || t("chat.untitled"), hint: t("nav.chat"), icon: "chat",
+        run: () => go(href("chat", hit.chat, { m: hit.message })),
+    }));
+}
+
+export default function ChatView() {
+    const id = route.value.rest[0] ?? "";
+    const conversation = id ? conversationOf(id) : null;
+    useEffect(() => {
+        aside.value = ChatList;
+        const drop = addFinder(findChats);
+        return () => {
+            aside.value = null;
+            drop();
+            showConversation(null);
+        };
+    }, []);
+    useEffect(() => {
+        editing.value = "";
+        showConversation(conversation);
+    }, [id]);
+    useTitle(conversation?.chat.value && titleText(conversation.chat.value));
+    useKeys([
+        { keys: "alt+n", text: "chat.new", group: "chat", run: () => go(href("chat")) },
+        { keys: "alt+s", text: "chat.settings", group: "chat", run: () => { panelOpen.value = !panelOpen.value; } },
+    ]);
+    return html`<div class=${"chat" + (panelOpen.value ? " with-panel" : "")}>
+        <div class="chat-main">
+            <${Head} conversation=${conversation} />
+            ${conversation ? html`<${Thread} key=${id} conversation=${conversation} />` : html`<div class="thread-scroll"><${Welcome} /></div>`}
+            <${Composer} key=${`composer-${id}`} conversation=${conversation} />
+        </div>
+        ${panelOpen.value && html`<${Panel} key=${`panel-${id}`} conversation=${conversation} />`}
+        ${dragging.value && html`<div class="drop-here" aria-hidden="true">${t("chat.drop_here")}</div>`}
+        ${comparing.value && html`<${Compare} />`}
+    </div>`;
+}

@@ -1,0 +1,52 @@
+/* One message of a conversation. */
+import { html } from "../../lib/html.js";
+import { isUnfinished } from "../../lib/chat/records.js";
+import { ago, dateTime } from "../../lib/format.js";
+import { t } from "../../lib/i18n.js";
+import { shownName } from "../../store/chat_models.js";
+import { Actions } from "./actions.js";
+import { Calls } from "./calls.js";
+import { Editor } from "./editor.js";
+import { EndNote, Failure } from "./failure.js";
+import { Markdown } from "./markdown.js";
+import { Parts } from "./parts.js";
+import { Reasoning } from "./reasoning.js";
+import { askOf } from "./settings.js";
+import { editing } from "./ui_state.js";
+import { Waiting } from "./waiting.js";
+
+/* Text as its writer has typed it. */
+const Plain = ({ text }) => html`<p class="plain" dir="auto">${text}</p>`;
+
+function Answer({ conversation, message, live }) {
+    const retry = () => conversation.answer(message.parent, askOf(conversation));
+    const goOn = () => conversation.answer(message.id, askOf(conversation), { continuing: true });
+    return html`
+        <${Reasoning} text=${message.reasoning} live=${live} ms=${message.stats?.reasoning_ms} conversation=${conversation} id=${message.id} />
+        <${Calls} calls=${message.calls} live=${live} />
+        <${Markdown} text=${message.text} live=${live} />
+        ${live ? html`<${Waiting} live=${live} />` : html`
+            ${message.error && html`<${Failure} error=${message.error} model=${message.model} retry=${retry} />`}
+            <${EndNote} state=${message.state} goOn=${goOn} />`}`;
+}
+
+/* at, of: which of how many branches this is. last: the path ends here. near: it is complete. */
+export function Message({ conversation, id, at, of, last, near, marked }) {
+    const message = conversation.message(id)?.value;
+    if (!message)
+        return null;
+    const live = isUnfinished(message.state) ? conversation.live(id) : null;
+    const mine = message.role === "user", edited = editing.value === id;
+    const who = mine ? t("chat.you") : shownName(message.model) || t(`chat.role.${message.role}`);
+    return html`<article id=${`m-${id}`} tabindex="-1" aria-busy=${live ? "true" : undefined}
+        class=${`message ${mine ? "user" : "assistant"}${marked ? " marked" : ""}`}>
+        <h2 class="visually-hidden">${t("chat.says", { who })}, <time>${near && ago(message.created)}</time></h2>
+        ${edited ? html`<${Editor} conversation=${conversation} message=${message} />` : html`
+            <div class="said" title=${near ? dateTime(message.created) : undefined}>
+                ${message.parts?.length > 0 && html`<${Parts} parts=${message.parts} />`}
+                ${mine || !near ? html`<${Plain} text=${message.text} />` :
+        html`<${Answer} conversation=${conversation} message=${message} live=${live} />`}
+            </div>
+            ${near && html`<${Actions} conversation=${conversation} message=${message} live=${live} at=${at} of=${of} last=${last} />`}`}
+    </article>`;
+}

@@ -1,0 +1,43 @@
+/* The engines of this server, briefly. They are installed and removed in the models view. */
+import { html, useEffect } from "../../lib/html.js";
+import { t } from "../../lib/i18n.js";
+import { href } from "../../lib/route.js";
+import { Button } from "../../components/button.js";
+import { ErrorBox } from "../../components/error.js";
+import { Loading } from "../../components/loading.js";
+import { machine, readMachine } from "../../store/models.js";
+import { epoch } from "../../store/session.js";
+
+const LOOK = { installed: "good", update_required: "warn", installable: "", unsupported: "" };
+
+/* Engines that work or can be made to work. */
+const usable = (recipes) => Object.entries(recipes).map(([recipe, { backends, default_backend: used }]) => ({
+    recipe,
+    engines: Object.entries(backends).filter(([name, e]) => e.state !== "unsupported" && !(name === "default" && e.source !== "quince"))
+        .map(([name, e]) => ({ name, ...e, used: name === used })),
+})).filter(({ engines }) => engines.length);
+
+export function Engines() {
+    const round = epoch.value;
+    useEffect(() => {
+        readMachine();
+    }, [round]);
+    const { data, error } = machine.value;
+    if (error && !data)
+        return html`<${ErrorBox} error=${error} retry=${readMachine} />`;
+    if (!data)
+        return html`<${Loading} />`;
+    return html`<section>
+        <p class="hint">${t("server.engines.what")}</p>
+        <div class="table-scroll" tabindex="0" role="region" aria-label=${t("server.part.engines")}><table class="table">
+            <thead><tr><th scope="col">${t("server.engines.for")}</th><th scope="col">${t("server.engines.engine")}</th>
+                <th scope="col">${t("server.engines.state")}</th><th scope="col">${t("server.engines.version")}</th></tr></thead>
+            <tbody>${usable(data.info.recipes ?? {}).map(({ recipe, engines }) => engines.map((e, i) => html`<tr key=${`${recipe} ${e.name}`}>
+                ${i === 0 && html`<th scope="rowgroup" rowspan=${engines.length}>${recipe}</th>`}
+                <td>${e.source === "quince" ? t("server.engines.own") : e.name}</td>
+                <td><span class=${`badge ${LOOK[e.state]}`}>${t(`server.engines.state.${e.state}`)}</span></td>
+                <td>${e.version}</td></tr>`))}</tbody>
+        </table></div>
+        <p><${Button} icon="settings" href=${href("models", { show: "engines" })}>${t("server.engines.go")}<//></p>
+    </section>`;
+}
