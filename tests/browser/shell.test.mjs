@@ -1,0 +1,99 @@
+// The page as such: it opens, in every theme, language and size, keeps its policy, and is accessible.
+import assert from "node:assert/strict";
+import { SIZES, outside, settled, useRig } from "./rig.mjs";
+import { VIEWS } from "./views.mjs";
+
+const rig = useRig();
+
+rig.journey("the address / opens the chat", {}, async ({ page, t }) => {
+  assert.equal(new URL(page.url()).pathname, "/app/chat");
+  await page.getByRole("navigation", { name: t("nav.main") }).waitFor();
+  assert.equal(await page.getByRole("link", { name: t("nav.chat"), exact: true }).getAttribute("aria-current"), "page");
+});
+
+rig.journey("links change the view without loading the page again", {}, async ({ page, t }) => {
+  await page.evaluate(() => { window.stays = true; });
+  for (const view of ["models", "media", "server", "chat"]) {
+    await page.getByRole("link", { name: t(`nav.${view}`), exact: true }).click();
+    await page.waitForURL(`**/app/${view}`);
+    await settled(page);
+  }
+  await page.goBack();
+  await page.waitForURL("**/app/server");
+  assert.equal(await page.evaluate(() => window.stays), true);
+  await page.reload(); // every address of the page is one of the server, too
+  await settled(page);
+  assert.equal(new URL(page.url()).pathname, "/app/server");
+});
+
+rig.journey("it speaks the reader's language", { language: "de" }, async ({ page, t }) => {
+  assert.equal(await page.evaluate(() => document.documentElement.lang), "de");
+  await page.getByRole("link", { name: t("nav.models"), exact: true }).waitFor();
+});
+
+rig.journey("the policy forbids what it is to forbid", { path: "/", allow: [/Content Security Policy|Trusted|request to http:..localhost:1.x.png/] },
+  async ({ page, problems }) => {
+    const done = await page.evaluate(async () => {
+      const tries = {
+        inline: () => {
+          const script = document.createElement("script");
+          script.text = "window.ran = true"; // a trusted type is missing, before any policy on scripts
+          document.body.append(script);
+        },
+        markup: () => { document.body.innerHTML = "<b>x</b>"; },
+        policy: () => window.trustedTypes.createPolicy("other", { createHTML: (s) => s }),
+      };
+      const refused = [];
+      for (const [name, act] of Object.entries(tries)) {
+        try { act(); } catch { refused.push(name); }
+      }
+      // Not within this function, which runs by the debugger's leave.
+      await new Promise((resolve) => setTimeout(() => {
+        try { new Function("window.ran = true")(); } catch { refused.push("evaluated"); }
+        resolve();
+      }));
+      const picture = new Image();
+      picture.src = "http://localhost:1/x.png";
+      await new Promise((resolve) => { picture.onerror = resolve; });
+      return { refused, ran: window.ran ?? false };
+    });
+    assert.deepEqual(done, { refused: ["inline", "markup", "policy", "evaluated"], ran: false });
+    // The rig notices each violation; a journey that does not allow them would have failed.
+    assert.ok(problems.length >= 5, problems.join("\n"));
+    assert.ok(problems.some((p) => p.includes("img-src")), problems.join("\n"));
+  });
+
+rig.journey("files of another version are not there, and the page says that it is outdated", { allow: [/status of 404/] },
+  async ({ context, page, t }) => {
+    const answer = await page.evaluate(async () => {
+      const reply = await fetch("/ui/0123456789abcdef/app.js");
+      return [reply.status, await reply.text()];
+    });
+    assert.equal(answer[0], 404);
+    assert.match(answer[1], /another version of the page/);
+    await context.route("**/app/", async (route) => {
+      const reply = await route.fetch();
+      await route.fulfill({ response: reply, headers: { ...reply.headers(), etag: '"0123456789abcdef"' } });
+    });
+    await page.reload();
+    await page.getByText(t("shell.outdated")).waitFor();
+  });
+
+// Every view by itself, in both themes, on a telephone and enlarged.
+for (const { name, path, prepare } of VIEWS) {
+  rig.journey(`${name}: accessible everywhere`, { path }, async ({ page, axe, server }) => {
+    await prepare?.({ page, server });
+    await axe();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await axe();
+    await page.setViewportSize(SIZES.narrow);
+    await axe();
+  });
+  rig.journey(`${name}: nothing is cut off`, { path, size: "narrow", language: "de" }, async ({ page, server }) => {
+    await prepare?.({ page, server });
+    for (const size of [SIZES.narrow, SIZES.zoomed]) {
+      await page.setViewportSize(size);
+      assert.deepEqual(await outside(page), [], `at ${size.width} pixels`);
+    }
+  });
+}

@@ -1,0 +1,91 @@
+/* Records of a stream, the difference of answers, sentences that are read aloud, the context's gauge, files. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { diffWords } from "../../../ui/lib/chat/diff.js";
+import { kindOf, refusal } from "../../../ui/lib/chat/files.js";
+import { gauge } from "../../../ui/lib/chat/gauge.js";
+import { apply, messageOf, newAnswer, placeOf } from "../../../ui/lib/chat/records.js";
+import { sentences } from "../../../ui/lib/chat/sentences.js";
+
+test("records make the message", () => {
+  const message = { id: "m", role: "assistant", text: "", reasoning: "", calls: [], stats: {}, state: "queued" };
+  const answer = newAnswer(message);
+  for (const record of [
+  { t: "state", state: "queued", stage: "waiting", place: 2 }, { t: "state", state: "answering", stage: "loading", progress: 0.5 },
+  { t: "prompt", done: 1, total: 2 }, { t: "think", s: "Hm." }, { t: "text", s: "Yes" }, { t: "text", s: "." },
+  { t: "call", id: "1", name: "f", state: "running" }, { t: "call", id: "1", result: "4", state: "done" },
+  { t: "stats", output: 3 }, { t: "later", x: 1 }, { t: "end", state: "done", finish: "stop" },
+  ])
+  apply(answer, record);
+  assert.deepEqual(messageOf(message, answer), {
+  id: "m", role: "assistant", text: "Yes.", reasoning: "Hm.", calls: [{ id: "1", name: "f", state: "done", result: "4" }],
+  stats: { output: 3 }, state: "done", finish: "stop", error: null,
+  });
+  assert.equal(answer.ended, true);
+});
+
+test("the place behind what is known counts bytes of UTF-8", () => {
+  assert.equal(placeOf(newAnswer({ id: "m", reasoning: "ä", text: "€a" })), "2-4");
+});
+
+test("thinking ends with the first text", () => {
+  const answer = newAnswer({ id: "m", state: "answering" });
+  apply(answer, { t: "think", s: "a" });
+  assert.equal(answer.thinking, true);
+  apply(answer, { t: "text", s: "b" });
+  assert.equal(answer.thinking, false);
+});
+
+test("difference by words", () => {
+  assert.deepEqual(diffWords("The port is 80.", "The port is 13305."),
+  [{ kind: "same", text: "The port is " }, { kind: "out", text: "80" }, { kind: "in", text: "13305" }, { kind: "same", text: "." }]);
+  assert.deepEqual(diffWords("", "new"), [{ kind: "in", text: "new" }]);
+  assert.deepEqual(diffWords("same", "same"), [{ kind: "same", text: "same" }]);
+});
+
+test("both texts can be read from the difference", () => {
+  let seed = 7;
+  const random = (n) => (seed = (seed * 16807) % 2147483647) % n;
+  for (let i = 0; i < 200; i++) {
+  const text = () => Array.from({ length: random(30) }, () => "abcde"[random(5)]).join(" ");
+  const one = text(), other = text(), parts = diffWords(one, other);
+  assert.equal(parts.filter((p) => p.kind !== "in").map((p) => p.text).join(""), one);
+  assert.equal(parts.filter((p) => p.kind !== "out").map((p) => p.text).join(""), other);
+  }
+});
+
+test("only whole sentences are announced", () => {
+  const next = sentences("Code");
+  assert.equal(next("It is 3.5 me"), "");
+  assert.equal(next("It is 3.5 metres. Then"), "It is 3.5 metres.");
+  assert.equal(next("It is 3.5 metres. Then **stop**!\n\n"), "Then stop !");
+  assert.equal(next("It is 3.5 metres. Then **stop**!\n\n```js\na. b\n"), "");
+  assert.equal(next("It is 3.5 metres. Then **stop**!\n\n```js\na. b\n```\nAnd"), "Code.");
+  assert.equal(next("It is 3.5 metres. Then **stop**!\n\n```js\na. b\n```\nAnd", true), "And");
+});
+
+test("the gauge counts what the server has counted", () => {
+  const path = [
+  { role: "user", text: "x".repeat(100), parts: [] },
+  { role: "assistant", text: "y".repeat(30), reasoning: "z".repeat(10), stats: { prompt: 200, output: 40, context: 1000 } },
+  { role: "user", text: "later" },
+  ];
+  const { context, used, parts } = gauge(path, "s".repeat(100));
+  assert.equal(context, 1000);
+  assert.equal(used, 240);
+  assert.deepEqual(parts, [{ name: "system", tokens: 100 }, { name: "history", tokens: 130 }, { name: "reasoning", tokens: 10 }]);
+  assert.equal(gauge([{ role: "user", text: "x" }], ""), null);
+});
+
+test("files that a model cannot take are refused with the reason", () => {
+  assert.equal(kindOf({ type: "image/png", name: "a.png" }), "image");
+  assert.equal(kindOf({ type: "image/svg+xml", name: "a.svg" }), "file");
+  assert.equal(kindOf({ type: "", name: "Makefile" }), "file");
+  assert.equal(kindOf({ type: "application/zip", name: "a.zip" }), "");
+  const image = { type: "image/png", name: "a.png", size: 10 };
+  assert.equal(refusal(image, ["chat"]), "chat.file.no_image");
+  assert.equal(refusal(image, ["chat", "vision"]), "");
+  assert.equal(refusal(image, null), "");
+  assert.equal(refusal({ type: "application/pdf", name: "a.pdf", size: 10 }, []), "chat.file.pdf");
+  assert.equal(refusal({ type: "text/plain", name: "a.txt", size: 2e6 }, []), "chat.file.long");
+});
