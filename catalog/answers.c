@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "catalog/catalog_private.h"
-#include "catalog/database_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,15 +50,13 @@ void qn_answer_task_free(struct qn_answer_task *t)
 static qn_err run_texts(struct qn_database *d, const char *sql, const char *const *texts,
                         struct qn_error *e)
 {
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(d->db, sql, -1, &s, NULL) != SQLITE_OK)
-        return qn_database_fail(d, "preparing a statement", e);
-    for (int i = 0; texts[i]; i++)
+    sqlite3_stmt *s;
+    qn_err err = qn_database_prepare(d, &s, sql, e);
+    if (err)
+        return err;
+    for (int i = 0; texts[i]; i++) /* not copied: they may be megabytes */
         sqlite3_bind_text(s, i + 1, texts[i], -1, SQLITE_STATIC);
-    qn_err err =
-        sqlite3_step(s) == SQLITE_DONE ? QN_OK : qn_database_fail(d, "changing the catalog", e);
-    sqlite3_finalize(s);
-    return err;
+    return qn_database_finish(d, s, e);
 }
 
 /* Runs a query for a total of all responses: their number or their bytes. */
@@ -113,7 +110,7 @@ static void keep(struct qn_database *d, void *ctx)
     struct qn_answer_task *t = ctx;
     struct qn_error e = {0};
     const struct qn_answer_row *r = &t->row;
-    qn_err err = qn_database_exec(d, "BEGIN IMMEDIATE", &e);
+    qn_err err = qn_database_begin(d, &e);
     if (!err)
         err = run_texts(d,
                         "INSERT OR REPLACE INTO answer(id, previous, input, body)"
@@ -130,13 +127,8 @@ static void keep(struct qn_database *d, void *ctx)
     }
     if (!err)
         err = trim(d, &e);
-    if (!err)
-        err = qn_database_exec(d, "COMMIT", &e);
-    if (err) {
-        if (!sqlite3_get_autocommit(d->db))
-            sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+    if (qn_database_end(d, err, &e))
         qn_error_log("catalog", "a response was not stored: %s", e.message);
-    }
     qn_arena_free(t->arena); /* here, since it may be large: `kept` runs on the loop */
     t->arena = NULL;
 }

@@ -1,7 +1,7 @@
-/* The catalog's thread and its queue of changes, see catalog.h.
+/* The catalog's changes and its snapshot, see catalog.h.
  *
- * Invariants: once the thread runs, no other thread uses the database; `current` is replaced, never
- * changed; a change's done callback is posted after the snapshot that contains the change has been
+ * Invariants: only the database's thread uses the database; `current` is replaced, never changed; a
+ * change's done callback is posted after the snapshot that contains the change has been
  * published. */
 #include "catalog/catalog.h"
 
@@ -10,16 +10,20 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "catalog/catalog_private.h"
-#include "catalog/database.h"
 #include "catalog/last_uses.h"
+#include "catalog/rows.h"
+#include "database/db_thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* TOUCH_DELAY_S: delay before uses of models are written to disk, since they come with every
  * request. */
-enum { TOUCH_DELAY_S = 5, CHANGE_BYTES_MAX = 64 * 1024 * 1024 };
+enum {
+    TOUCH_DELAY_S = 5,
+    CHANGE_BYTES_MAX = 64 * 1024 * 1024,
+    CHECKED_BYTES = 1024 * 1024 * 1024 /* the catalog is checked completely */
+};
 
 enum change_kind {
     CHANGE_PUT,
@@ -28,57 +32,45 @@ enum change_kind {
     CHANGE_DIGEST,
     CHANGE_ALIAS,
     CHANGE_FORGET,
-    CHANGE_TOUCH,
-    CHANGE_TASK
+    CHANGE_TOUCH
 };
 
 struct change {
-    struct change *next;
+    struct qn_db_task task;
+    struct qn_catalog *catalog;
     enum change_kind kind;
     struct qn_arena *arena;  /* holds the copies below */
     struct qn_model_row row; /* PUT: all members; DIGEST: the results; others: the name */
     const char *json;        /* OPTIONS: the options; ALIAS: the model, NULL: none */
     bool forgotten;          /* FORGET; the name is the path */
     int64_t when_s;          /* TOUCH */
+    struct change *peer;     /* the change before this one that the next snapshot will show */
     qn_catalog_done done;
-    void (*run)(struct qn_database *db, void *ctx); /* TASK */
-    void (*tell)(void *ctx);                        /* TASK */
     void *ctx;
     bool failed;
     struct qn_error error;
 };
 
+/* A task of another file of this room. */
+struct other {
+    struct qn_db_task task;
+    void (*work)(struct qn_database *db, void *ctx);
+    void (*after)(void *ctx);
+    void *ctx;
+};
+
 struct qn_catalog {
-    struct qn_database *db;
-    qn_catalog_post post;
-    void *post_ctx;
-    pthread_t thread;
-    pthread_mutex_t
-        mutex; /* guards the queue and the pointer `current`; held for a few instructions */
-    pthread_cond_t wake;
-    struct change *first, **last;
-    pthread_cond_t idle; /* signalled when the thread has finished the changes it took */
-    bool busy;           /* the thread has taken changes and not finished them */
-    bool urgent;         /* a change other than touches is waiting, or the catalog is closing */
-    bool closing;
+    struct qn_db_thread *thread;
+    struct change *changed; /* of the database's thread: changes that no snapshot shows yet */
+    pthread_mutex_t mutex;  /* guards `current` and `touches`; held for a few instructions */
     struct qn_snapshot *current;
+    struct change *touches;    /* queued uses of models */
     struct qn_last_uses *uses; /* includes uses that are not in the database yet */
 };
 
-static struct change *change_new(enum change_kind kind, const char *name, qn_catalog_done done,
-                                 void *ctx)
+static void change_free(struct qn_db_task *task)
 {
-    struct change *c = qn_xcalloc(1, sizeof *c);
-    c->kind = kind;
-    c->arena = qn_arena_new(CHANGE_BYTES_MAX);
-    c->row.name = qn_arena_strdup(c->arena, name);
-    c->done = done;
-    c->ctx = ctx;
-    return c;
-}
-
-static void change_free(struct change *c)
-{
+    struct change *c = (struct change *)task;
     qn_arena_free(c->arena);
     free(c);
 }
@@ -87,155 +79,146 @@ static qn_err apply(struct qn_database *db, const struct change *c, struct qn_er
 {
     switch (c->kind) {
     case CHANGE_PUT:
-        return qn_database_put(db, &c->row, e);
+        return qn_rows_put(db, &c->row, e);
     case CHANGE_REMOVE:
-        return qn_database_remove(db, c->row.name, e);
+        return qn_rows_remove(db, c->row.name, e);
     case CHANGE_OPTIONS:
-        return qn_database_set_options(db, c->row.name, c->json, e);
+        return qn_rows_set_options(db, c->row.name, c->json, e);
     case CHANGE_DIGEST:
-        return qn_database_set_digest(db, &c->row, e);
+        return qn_rows_set_digest(db, &c->row, e);
     case CHANGE_ALIAS:
-        return qn_database_set_alias(db, c->row.name, c->json, e);
+        return qn_rows_set_alias(db, c->row.name, c->json, e);
     case CHANGE_FORGET:
-        return qn_database_set_forgotten(db, c->row.name, c->forgotten, e);
+        return qn_rows_set_forgotten(db, c->row.name, c->forgotten, e);
     case CHANGE_TOUCH:
-        return qn_database_touch(db, c->row.name, c->when_s, e);
-    case CHANGE_TASK:
-        c->run(db, c->ctx);
-        return QN_OK;
+        return qn_rows_touch(db, c->row.name, c->when_s, e);
     }
     return qn_fail(e, QN_EINTERNAL, "unknown change");
 }
 
-/* Runs on the catalog user's thread. */
-static void tell(void *arg)
+/* Takes a use from the list of queued ones, so that no further use is merged with it. */
+static void unlist_touch(struct qn_catalog *c, struct change *ch)
 {
-    struct change *c = arg;
-    if (c->kind == CHANGE_TASK)
-        c->tell(c->ctx);
-    else
-        c->done(c->ctx, c->failed ? &c->error : NULL);
-    change_free(c);
+    pthread_mutex_lock(&c->mutex);
+    struct change **at = &c->touches;
+    while (*at && *at != ch)
+        at = &(*at)->peer;
+    if (*at)
+        *at = ch->peer;
+    pthread_mutex_unlock(&c->mutex);
 }
 
-static qn_err publish(struct qn_catalog *c, struct qn_error *e)
+static void run_change(struct qn_db_task *task, struct qn_database *db, const struct qn_error *e)
 {
+    struct change *ch = (struct change *)task;
+    (void)e; /* the catalog is open */
+    if (ch->kind == CHANGE_TOUCH)
+        unlist_touch(ch->catalog, ch);
+    ch->failed = apply(db, ch, &ch->error) != QN_OK;
+    /* A failure is logged if no request waits for the result, unless the model was removed
+     * meanwhile. */
+    if (ch->failed && !ch->done && ch->error.code != QN_ENOTFOUND)
+        qn_error_log("catalog", "%s", ch->error.message);
+    ch->peer = ch->catalog->changed;
+    ch->catalog->changed = ch;
+}
+
+static void tell(struct qn_db_task *task)
+{
+    struct change *c = (struct change *)task;
+    c->done(c->ctx, c->failed ? &c->error : NULL);
+    change_free(task);
+}
+
+static struct change *change_new(struct qn_catalog *catalog, enum change_kind kind,
+                                 const char *name, qn_catalog_done done, void *ctx)
+{
+    struct change *c = qn_xcalloc(1, sizeof *c);
+    c->task = (struct qn_db_task){.run = run_change,
+                                  .after = done ? tell : change_free,
+                                  .unheard = !done,
+                                  .patient = kind == CHANGE_TOUCH};
+    c->catalog = catalog;
+    c->kind = kind;
+    c->arena = qn_arena_new(CHANGE_BYTES_MAX);
+    c->row.name = qn_arena_strdup(c->arena, name);
+    c->done = done;
+    c->ctx = ctx;
+    return c;
+}
+
+static void enqueue(struct qn_catalog *c, struct change *ch)
+{
+    qn_db_thread_queue(c->thread, &ch->task);
+}
+
+/* Publishes a snapshot that has the changes of the batch. If it cannot be made, the next request
+ * would not see them, so they count as failed. */
+static void publish(void *ctx, struct qn_database *db)
+{
+    struct qn_catalog *c = ctx;
     struct qn_snapshot *fresh;
-    qn_err err = qn_database_snapshot(c->db, &fresh, e);
-    if (err) {
-        qn_error_log("catalog", "the catalog's snapshot is out of date: %s", e->message);
-        return err;
+    struct qn_error e = {0};
+    struct change *list = c->changed;
+    c->changed = NULL;
+    if (!list)
+        return;
+    if (qn_rows_snapshot(db, &fresh, &e)) {
+        qn_error_log("catalog", "the catalog's snapshot is out of date: %s", e.message);
+        for (; list; list = list->peer)
+            if (!list->failed) {
+                list->failed = true;
+                list->error = e;
+            }
+        return;
     }
     pthread_mutex_lock(&c->mutex);
     struct qn_snapshot *old = c->current;
     c->current = fresh;
     pthread_mutex_unlock(&c->mutex);
     qn_snapshot_unref(old);
-    return QN_OK;
 }
 
-static void work_off(struct qn_catalog *c, struct change *list)
+static qn_err first_snapshot(void *ctx, struct qn_database *db, struct qn_error *e)
 {
-    bool models = false; /* a change that the snapshot shows */
-    for (struct change *ch = list; ch; ch = ch->next) {
-        models = models || ch->kind != CHANGE_TASK;
-        ch->failed = apply(c->db, ch, &ch->error) != QN_OK;
-        /* A failure is logged if no request waits for the result, unless the model was removed
-         * meanwhile. */
-        if (ch->failed && !ch->done && ch->error.code != QN_ENOTFOUND)
-            qn_error_log("catalog", "%s", ch->error.message);
-    }
-    struct qn_error e = {0};
-    bool hidden = models && publish(c, &e) != QN_OK;
-    while (list) {
-        struct change *next = list->next;
-        if (hidden && !list->failed &&
-            list->kind != CHANGE_TASK) { /* not in the snapshot, so the next request would not see
-                                            the change */
-            list->failed = true;
-            list->error = e;
-        }
-        if (list->done || list->kind == CHANGE_TASK)
-            c->post(c->post_ctx, tell, list);
-        else
-            change_free(list);
-        list = next;
-    }
+    struct qn_catalog *c = ctx;
+    return qn_rows_snapshot(db, &c->current, e);
 }
 
-/* Waits until an urgent change is queued, or touches have waited long enough; then takes the whole
- * queue. */
-static struct change *take_queue(struct qn_catalog *c, bool *closing)
-{
-    pthread_mutex_lock(&c->mutex);
-    while (!c->first && !c->closing)
-        pthread_cond_wait(&c->wake, &c->mutex);
-    if (!c->urgent) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += TOUCH_DELAY_S;
-        while (!c->urgent && pthread_cond_timedwait(&c->wake, &c->mutex, &until) == 0)
-            ;
-    }
-    struct change *list = c->first;
-    c->first = NULL;
-    c->last = &c->first;
-    c->urgent = c->closing;
-    *closing = c->closing;
-    c->busy = true;
-    pthread_mutex_unlock(&c->mutex);
-    return list;
-}
+static const struct qn_database_kind kind = {
+    .name = "the catalog",
+    .loss = "model files are not touched and can be imported anew",
+    .schema = qn_catalog_schema,
+    .checked_bytes = CHECKED_BYTES,
+};
 
-static void *run(void *arg)
+static void catalog_free(struct qn_catalog *c)
 {
-    struct qn_catalog *c = arg;
-    for (bool closing = false; !closing;) {
-        struct change *list = take_queue(c, &closing);
-        if (list)
-            work_off(c, list);
-        pthread_mutex_lock(&c->mutex);
-        c->busy = false;
-        pthread_cond_broadcast(&c->idle);
-        pthread_mutex_unlock(&c->mutex);
-    }
-    return NULL;
+    qn_snapshot_unref(c->current);
+    qn_last_uses_free(c->uses);
+    pthread_mutex_destroy(&c->mutex);
+    free(c);
 }
 
 qn_err qn_catalog_open(const char *path, qn_catalog_post post, void *post_ctx,
                        struct qn_catalog **out, struct qn_error *e)
 {
     struct qn_catalog *c = qn_xcalloc(1, sizeof *c);
-    c->post = post;
-    c->post_ctx = post_ctx;
-    c->last = &c->first;
     c->uses = qn_last_uses_new();
-    qn_err err = qn_database_open(path, &c->db, e);
-    if (!err)
-        err = qn_database_snapshot(c->db, &c->current, e);
-    if (err)
-        goto fail;
     pthread_mutex_init(&c->mutex, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->wake, &attr);
-    pthread_cond_init(&c->idle, NULL);
-    pthread_condattr_destroy(&attr);
-    if (pthread_create(&c->thread, NULL, run, c) != 0) {
-        err = qn_fail(e, QN_EIO, "no thread for the catalog");
-        pthread_cond_destroy(&c->idle);
-        pthread_cond_destroy(&c->wake);
-        pthread_mutex_destroy(&c->mutex);
-        goto fail;
-    }
-    *out = c;
-    return QN_OK;
-fail:
-    qn_snapshot_unref(c->current);
-    qn_database_close(c->db);
-    qn_last_uses_free(c->uses);
-    free(c);
+    qn_err err = qn_db_thread_open(&(struct qn_db_config){.path = path,
+                                                          .kind = &kind,
+                                                          .post = post,
+                                                          .post_ctx = post_ctx,
+                                                          .opened = first_snapshot,
+                                                          .batch_ended = publish,
+                                                          .ctx = c,
+                                                          .delay_s = TOUCH_DELAY_S},
+                                   &c->thread, e);
+    if (err)
+        catalog_free(c);
+    else
+        *out = c;
     return err;
 }
 
@@ -243,29 +226,13 @@ void qn_catalog_close(struct qn_catalog *c)
 {
     if (!c)
         return;
-    pthread_mutex_lock(&c->mutex);
-    c->closing = c->urgent = true;
-    pthread_cond_signal(&c->wake);
-    pthread_mutex_unlock(&c->mutex);
-    pthread_join(c->thread, NULL);
-    pthread_cond_destroy(&c->idle);
-    pthread_cond_destroy(&c->wake);
-    pthread_mutex_destroy(&c->mutex);
-    qn_snapshot_unref(c->current);
-    qn_database_close(c->db);
-    qn_last_uses_free(c->uses);
-    free(c);
+    qn_db_thread_close(c->thread);
+    catalog_free(c);
 }
 
 void qn_catalog_flush(struct qn_catalog *c)
 {
-    pthread_mutex_lock(&c->mutex);
-    while (c->first || c->busy) {
-        c->urgent = true;
-        pthread_cond_signal(&c->wake);
-        pthread_cond_wait(&c->idle, &c->mutex);
-    }
-    pthread_mutex_unlock(&c->mutex);
+    qn_db_thread_flush(c->thread);
 }
 
 struct qn_snapshot *qn_catalog_snapshot(struct qn_catalog *c)
@@ -277,24 +244,27 @@ struct qn_snapshot *qn_catalog_snapshot(struct qn_catalog *c)
     return s;
 }
 
-static void enqueue(struct qn_catalog *c, struct change *ch)
+static void run_other(struct qn_db_task *task, struct qn_database *db, const struct qn_error *e)
 {
-    pthread_mutex_lock(&c->mutex);
-    *c->last = ch;
-    c->last = &ch->next;
-    if (ch->kind != CHANGE_TOUCH)
-        c->urgent = true;
-    pthread_cond_signal(&c->wake);
-    pthread_mutex_unlock(&c->mutex);
+    struct other *o = (struct other *)task;
+    (void)e; /* the catalog is open */
+    o->work(db, o->ctx);
+}
+
+static void after_other(struct qn_db_task *task)
+{
+    struct other *o = (struct other *)task;
+    o->after(o->ctx);
+    free(o);
 }
 
 void qn_catalog_task(struct qn_catalog *c, void (*work)(struct qn_database *db, void *ctx),
                      void (*after)(void *ctx), void *ctx)
 {
-    struct change *ch = change_new(CHANGE_TASK, "", NULL, ctx);
-    ch->run = work;
-    ch->tell = after;
-    enqueue(c, ch);
+    struct other *o = qn_xcalloc(1, sizeof *o);
+    *o = (struct other){
+        .task = {.run = run_other, .after = after_other}, .work = work, .after = after, .ctx = ctx};
+    qn_db_thread_queue(c->thread, &o->task);
 }
 
 static const char *copy(struct qn_arena *a, const char *s)
@@ -320,7 +290,7 @@ static void copy_files(struct qn_arena *a, const struct qn_model_row *from, stru
 void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_catalog_done done,
                     void *ctx)
 {
-    struct change *ch = change_new(CHANGE_PUT, row->name, done, ctx);
+    struct change *ch = change_new(c, CHANGE_PUT, row->name, done, ctx);
     struct qn_arena *a = ch->arena;
     const char *name = ch->row.name;
     ch->row = *row;
@@ -349,13 +319,13 @@ void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_cat
 void qn_catalog_remove(struct qn_catalog *c, const char *name, qn_catalog_done done, void *ctx)
 {
     qn_last_uses_forget(c->uses, name);
-    enqueue(c, change_new(CHANGE_REMOVE, name, done, ctx));
+    enqueue(c, change_new(c, CHANGE_REMOVE, name, done, ctx));
 }
 
 void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *options_json,
                             qn_catalog_done done, void *ctx)
 {
-    struct change *ch = change_new(CHANGE_OPTIONS, name, done, ctx);
+    struct change *ch = change_new(c, CHANGE_OPTIONS, name, done, ctx);
     ch->json = copy(ch->arena, options_json);
     enqueue(c, ch);
 }
@@ -364,7 +334,7 @@ void qn_catalog_set_digest(struct qn_catalog *c, const char *name, const char *d
                            const char *digest_of, const char *facts, qn_catalog_done done,
                            void *ctx)
 {
-    struct change *ch = change_new(CHANGE_DIGEST, name, done, ctx);
+    struct change *ch = change_new(c, CHANGE_DIGEST, name, done, ctx);
     ch->row.digest = copy(ch->arena, digest);
     ch->row.digest_of = copy(ch->arena, digest_of);
     ch->row.facts = copy(ch->arena, facts);
@@ -374,7 +344,7 @@ void qn_catalog_set_digest(struct qn_catalog *c, const char *name, const char *d
 void qn_catalog_set_alias(struct qn_catalog *c, const char *name, const char *model,
                           qn_catalog_done done, void *ctx)
 {
-    struct change *ch = change_new(CHANGE_ALIAS, name, done, ctx);
+    struct change *ch = change_new(c, CHANGE_ALIAS, name, done, ctx);
     ch->json = copy(ch->arena, model);
     enqueue(c, ch);
 }
@@ -382,22 +352,26 @@ void qn_catalog_set_alias(struct qn_catalog *c, const char *name, const char *mo
 void qn_catalog_set_forgotten(struct qn_catalog *c, const char *path, bool forgotten,
                               qn_catalog_done done, void *ctx)
 {
-    struct change *ch = change_new(CHANGE_FORGET, path, done, ctx);
+    struct change *ch = change_new(c, CHANGE_FORGET, path, done, ctx);
     ch->forgotten = forgotten;
     enqueue(c, ch);
 }
 
-/* Merges a use with a queued use of the same model. */
-static bool merge_touch(struct qn_catalog *c, const char *name, int64_t when_s)
+/* Merges a use with a queued use of the same model; otherwise lists ch as one. */
+static bool merge_touch(struct qn_catalog *c, struct change *ch)
 {
     bool merged = false;
     pthread_mutex_lock(&c->mutex);
-    for (struct change *ch = c->first; ch && !merged; ch = ch->next)
-        if (ch->kind == CHANGE_TOUCH && qn_str_eq(ch->row.name, name)) {
-            if (ch->when_s < when_s)
-                ch->when_s = when_s;
+    for (struct change *at = c->touches; at && !merged; at = at->peer)
+        if (qn_str_eq(at->row.name, ch->row.name)) {
+            if (at->when_s < ch->when_s)
+                at->when_s = ch->when_s;
             merged = true;
         }
+    if (!merged) {
+        ch->peer = c->touches;
+        c->touches = ch;
+    }
     pthread_mutex_unlock(&c->mutex);
     return merged;
 }
@@ -405,11 +379,12 @@ static bool merge_touch(struct qn_catalog *c, const char *name, int64_t when_s)
 void qn_catalog_touch(struct qn_catalog *c, const char *name, int64_t when_s)
 {
     qn_last_uses_note(c->uses, name, when_s);
-    if (merge_touch(c, name, when_s))
-        return;
-    struct change *ch = change_new(CHANGE_TOUCH, name, NULL, NULL);
+    struct change *ch = change_new(c, CHANGE_TOUCH, name, NULL, NULL);
     ch->when_s = when_s;
-    enqueue(c, ch);
+    if (merge_touch(c, ch))
+        change_free(&ch->task);
+    else
+        enqueue(c, ch);
 }
 
 int64_t qn_catalog_last_use(struct qn_catalog *c, const struct qn_model_row *row)

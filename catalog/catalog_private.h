@@ -3,7 +3,7 @@
 #define QN_CATALOG_CATALOG_PRIVATE_H
 
 #include "catalog/catalog.h"
-#include "catalog/database.h"
+#include "database/database.h"
 
 /* Queues a task after everything requested before. work(db, ctx) runs on the catalog's thread and
  * MUST NOT change models. after(ctx) is then called on the catalog user's thread and frees ctx. */

@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "catalog/catalog_private.h"
-#include "catalog/database_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,70 +81,51 @@ static void copy_row(struct task *t, const struct qn_download_row *row)
     t->row.files = NULL;
 }
 
-static bool prepare(struct qn_database *d, sqlite3_stmt **s, const char *sql, struct qn_error *e)
-{
-    if (sqlite3_prepare_v2(d->db, sql, -1, s, NULL) == SQLITE_OK)
-        return true;
-    qn_database_fail(d, "preparing a statement", e);
-    return false;
-}
-
-static void bind_text(sqlite3_stmt *s, int i, const char *text)
-{
-    sqlite3_bind_text(s, i, text, -1, SQLITE_STATIC);
-}
-
-static qn_err finish(struct qn_database *d, sqlite3_stmt *s, struct qn_error *e)
-{
-    qn_err err =
-        sqlite3_step(s) == SQLITE_DONE ? QN_OK : qn_database_fail(d, "changing the catalog", e);
-    sqlite3_finalize(s);
-    return err;
-}
-
 static qn_err put_job(struct qn_database *d, const struct qn_download_row *r, struct qn_error *e)
 {
     sqlite3_stmt *s;
-    if (!prepare(d, &s,
-                 "INSERT INTO download(id, model, wish, state, error, error_name, priority,"
-                 " created_s, changed_s) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
-                 " ON CONFLICT(id) DO UPDATE SET model = ?2, wish = ?3, state = ?4, error = ?5,"
-                 " error_name = ?6, priority = ?7, created_s = ?8, changed_s = ?9",
-                 e))
+    if (qn_database_prepare(
+            d, &s,
+            "INSERT INTO download(id, model, wish, state, error, error_name, priority,"
+            " created_s, changed_s) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+            " ON CONFLICT(id) DO UPDATE SET model = ?2, wish = ?3, state = ?4, error = ?5,"
+            " error_name = ?6, priority = ?7, created_s = ?8, changed_s = ?9",
+            e))
         return e->code;
-    bind_text(s, 1, r->id);
-    bind_text(s, 2, r->model);
-    bind_text(s, 3, r->wish);
-    bind_text(s, 4, r->state);
-    bind_text(s, 5, r->error);
-    bind_text(s, 6, r->error_name);
+    qn_database_bind(s, 1, r->id);
+    qn_database_bind(s, 2, r->model);
+    qn_database_bind(s, 3, r->wish);
+    qn_database_bind(s, 4, r->state);
+    qn_database_bind(s, 5, r->error);
+    qn_database_bind(s, 6, r->error_name);
     sqlite3_bind_int64(s, 7, r->priority);
     sqlite3_bind_int64(s, 8, r->created_s);
     sqlite3_bind_int64(s, 9, r->changed_s);
-    return finish(d, s, e);
+    return qn_database_finish(d, s, e);
 }
 
 static qn_err put_files(struct qn_database *d, const struct qn_download_row *r, struct qn_error *e)
 {
     sqlite3_stmt *s;
-    if (!prepare(d, &s, "DELETE FROM download_file WHERE download = ?1", e))
+    if (qn_database_prepare(d, &s, "DELETE FROM download_file WHERE download = ?1", e))
         return e->code;
-    bind_text(s, 1, r->id);
-    qn_err err = finish(d, s, e);
+    qn_database_bind(s, 1, r->id);
+    qn_err err = qn_database_finish(d, s, e);
     if (err)
         return err;
-    if (!prepare(d, &s,
-                 "INSERT INTO download_file(download, position, hub, repo, revision, commit_id,"
-                 " path, role, url, partial, etag, sha256, git_sha1, size_bytes, done)"
-                 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
-                 e))
+    if (qn_database_prepare(
+            d, &s,
+            "INSERT INTO download_file(download, position, hub, repo, revision, commit_id,"
+            " path, role, url, partial, etag, sha256, git_sha1, size_bytes, done)"
+            " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            e))
         return e->code;
     for (size_t i = 0; i < r->n_files && !err; i++) {
         struct qn_download_file f = r->files[i];
-        bind_text(s, 1, r->id);
+        qn_database_bind(s, 1, r->id);
         sqlite3_bind_int64(s, 2, (sqlite3_int64)i);
         for (size_t k = 0; k < FILE_TEXTS; k++)
-            bind_text(s, 3 + (int)k, *text_of(&f, k));
+            qn_database_bind(s, 3 + (int)k, *text_of(&f, k));
         sqlite3_bind_int64(s, 14, f.size_bytes);
         sqlite3_bind_int(s, 15, f.done);
         if (sqlite3_step(s) != SQLITE_DONE)
@@ -159,21 +139,18 @@ static qn_err put_files(struct qn_database *d, const struct qn_download_row *r, 
 static void put(struct qn_database *d, void *ctx)
 {
     struct task *t = ctx;
-    qn_err err = qn_database_exec(d, "BEGIN IMMEDIATE", &t->error);
-    if (!err)
-        err = put_job(d, &t->row, &t->error);
+    if (qn_database_begin(d, &t->error))
+        return;
+    qn_err err = put_job(d, &t->row, &t->error);
     if (!err)
         err = put_files(d, &t->row, &t->error);
-    if (!err)
-        err = qn_database_exec(d, "COMMIT", &t->error);
-    if (err && !sqlite3_get_autocommit(d->db))
-        sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+    (void)qn_database_end(d, err, &t->error); /* t->error has it */
 }
 
 /* Runs a statement that must change exactly one row. */
 static void change_one(struct qn_database *d, struct task *t, sqlite3_stmt *s)
 {
-    if (!finish(d, s, &t->error) && sqlite3_changes(d->db) == 0)
+    if (!qn_database_finish(d, s, &t->error) && sqlite3_changes(d->db) == 0)
         qn_fail_param(&t->error, QN_ENOTFOUND, "id", "there is no download '%.200s'", t->row.id);
 }
 
@@ -181,15 +158,16 @@ static void mark(struct qn_database *d, void *ctx)
 {
     struct task *t = ctx;
     sqlite3_stmt *s;
-    if (!prepare(d, &s,
-                 "UPDATE download SET state = ?2, error = ?3, error_name = ?4, priority = ?5,"
-                 " changed_s = ?6 WHERE id = ?1",
-                 &t->error))
+    if (qn_database_prepare(
+            d, &s,
+            "UPDATE download SET state = ?2, error = ?3, error_name = ?4, priority = ?5,"
+            " changed_s = ?6 WHERE id = ?1",
+            &t->error))
         return;
-    bind_text(s, 1, t->row.id);
-    bind_text(s, 2, t->row.state);
-    bind_text(s, 3, t->row.error);
-    bind_text(s, 4, t->row.error_name);
+    qn_database_bind(s, 1, t->row.id);
+    qn_database_bind(s, 2, t->row.state);
+    qn_database_bind(s, 3, t->row.error);
+    qn_database_bind(s, 4, t->row.error_name);
     sqlite3_bind_int64(s, 5, t->row.priority);
     sqlite3_bind_int64(s, 6, t->row.changed_s);
     change_one(d, t, s);
@@ -199,14 +177,14 @@ static void mark_file(struct qn_database *d, void *ctx)
 {
     struct task *t = ctx;
     sqlite3_stmt *s;
-    if (!prepare(d, &s,
-                 "UPDATE download_file SET etag = ?3, size_bytes = ?4, done = ?5"
-                 " WHERE download = ?1 AND position = ?2",
-                 &t->error))
+    if (qn_database_prepare(d, &s,
+                            "UPDATE download_file SET etag = ?3, size_bytes = ?4, done = ?5"
+                            " WHERE download = ?1 AND position = ?2",
+                            &t->error))
         return;
-    bind_text(s, 1, t->row.id);
+    qn_database_bind(s, 1, t->row.id);
     sqlite3_bind_int64(s, 2, (sqlite3_int64)t->position);
-    bind_text(s, 3, t->file.etag);
+    qn_database_bind(s, 3, t->file.etag);
     sqlite3_bind_int64(s, 4, t->file.size_bytes);
     sqlite3_bind_int(s, 5, t->file.done);
     change_one(d, t, s);
@@ -216,9 +194,9 @@ static void drop(struct qn_database *d, void *ctx)
 {
     struct task *t = ctx;
     sqlite3_stmt *s;
-    if (!prepare(d, &s, "DELETE FROM download WHERE id = ?1", &t->error))
+    if (qn_database_prepare(d, &s, "DELETE FROM download WHERE id = ?1", &t->error))
         return;
-    bind_text(s, 1, t->row.id);
+    qn_database_bind(s, 1, t->row.id);
     change_one(d, t, s);
 }
 
@@ -248,13 +226,14 @@ static qn_err read_files(struct qn_database *d, struct task *t, struct qn_downlo
     if (!files)
         return too_much(t);
     row->files = files;
-    if (!prepare(d, &s,
-                 "SELECT hub, repo, revision, commit_id, path, role, url, partial, etag, sha256,"
-                 " git_sha1, size_bytes, done FROM download_file WHERE download = ?1"
-                 " ORDER BY position LIMIT ?2",
-                 &t->error))
+    if (qn_database_prepare(
+            d, &s,
+            "SELECT hub, repo, revision, commit_id, path, role, url, partial, etag, sha256,"
+            " git_sha1, size_bytes, done FROM download_file WHERE download = ?1"
+            " ORDER BY position LIMIT ?2",
+            &t->error))
         return t->error.code;
-    bind_text(s, 1, row->id);
+    qn_database_bind(s, 1, row->id);
     sqlite3_bind_int64(s, 2, (sqlite3_int64)count);
     int step = SQLITE_DONE;
     qn_err err = QN_OK;
@@ -277,11 +256,12 @@ static void find(struct qn_database *d, void *ctx)
     struct task *t = ctx;
     sqlite3_stmt *s;
     t->rows = qn_arena_try(t->arena, QN_DOWNLOADS_MAX * sizeof *t->rows);
-    if (!t->rows || !prepare(d, &s,
-                             "SELECT id, model, wish, state, error, error_name, priority,"
-                             " created_s, changed_s, (SELECT count(*) FROM download_file"
-                             " WHERE download = id) FROM download ORDER BY created_s, rowid",
-                             &t->error))
+    if (!t->rows ||
+        qn_database_prepare(d, &s,
+                            "SELECT id, model, wish, state, error, error_name, priority,"
+                            " created_s, changed_s, (SELECT count(*) FROM download_file"
+                            " WHERE download = id) FROM download ORDER BY created_s, rowid",
+                            &t->error))
         return;
     int step = SQLITE_DONE;
     qn_err err = QN_OK;

@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "catalog/catalog_private.h"
-#include "catalog/database_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,14 +41,12 @@ static bool take_row(sqlite3_stmt *s, struct qn_stored_key *out)
 static void read_all(struct qn_database *d, void *ctx)
 {
     struct task *t = ctx;
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(d->db,
-                           "SELECT name, sha256, admin, created_s FROM api_key"
-                           " ORDER BY created_s, name LIMIT ?1",
-                           -1, &s, NULL) != SQLITE_OK) {
-        qn_database_fail(d, "preparing a statement", &t->error);
+    sqlite3_stmt *s;
+    if (qn_database_prepare(d, &s,
+                            "SELECT name, sha256, admin, created_s FROM api_key"
+                            " ORDER BY created_s, name LIMIT ?1",
+                            &t->error))
         return;
-    }
     sqlite3_bind_int(s, 1, QN_STORED_KEYS_MAX);
     int step;
     while ((step = sqlite3_step(s)) == SQLITE_ROW) {
@@ -84,14 +81,12 @@ qn_err qn_catalog_read_keys(struct qn_catalog *c,
 static void keep(struct qn_database *d, void *ctx)
 {
     struct task *t = ctx;
-    sqlite3_stmt *s = NULL;
-    if (sqlite3_prepare_v2(d->db,
-                           "INSERT INTO api_key(name, sha256, admin, created_s)"
-                           " VALUES(?1, ?2, ?3, ?4)",
-                           -1, &s, NULL) != SQLITE_OK) {
-        qn_database_fail(d, "preparing a statement", &t->error);
+    sqlite3_stmt *s;
+    if (qn_database_prepare(d, &s,
+                            "INSERT INTO api_key(name, sha256, admin, created_s)"
+                            " VALUES(?1, ?2, ?3, ?4)",
+                            &t->error))
         return;
-    }
     sqlite3_bind_text(s, 1, t->key.name, -1, SQLITE_STATIC);
     sqlite3_bind_blob(s, 2, t->key.sum, QN_STORED_KEY_SUM, SQLITE_STATIC);
     sqlite3_bind_int(s, 3, t->key.admin);

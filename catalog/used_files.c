@@ -40,6 +40,11 @@ static int compare(const void *a, const void *b)
 
 struct qn_used_files *qn_used_files_new(const struct qn_snapshot *snap)
 {
+    return qn_used_files_without(snap, NULL);
+}
+
+struct qn_used_files *qn_used_files_without(const struct qn_snapshot *snap, const char *without)
+{
     struct qn_used_files *used = qn_xcalloc(1, sizeof *used);
     size_t n = 0;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++)
@@ -47,7 +52,7 @@ struct qn_used_files *qn_used_files_new(const struct qn_snapshot *snap)
     used->paths = qn_xcalloc(n + 1, sizeof *used->paths);
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
-        for (size_t k = 0; k < row->n_files; k++)
+        for (size_t k = 0; k < row->n_files && !qn_str_eq(row->name, without); k++)
             used->paths[used->n++] = row->files[k];
     }
     qsort(used->paths, used->n, sizeof *used->paths, compare);

@@ -14,6 +14,8 @@ bool qn_file_is_used(const struct qn_snapshot *snap, const char *path);
  * thread. */
 struct qn_used_files;
 struct qn_used_files *qn_used_files_new(const struct qn_snapshot *snap);
+/* The same without the files that only this model has; without: its name. */
+struct qn_used_files *qn_used_files_without(const struct qn_snapshot *snap, const char *without);
 bool qn_used_files_has(const struct qn_used_files *used, const char *path);
 /* True when a row has a file below this folder. */
 bool qn_used_files_below(const struct qn_used_files *used, const char *folder);

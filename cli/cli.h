@@ -66,6 +66,7 @@ int qn_cli_misused(const struct qn_cli *cli, const char *fmt, ...)
 
 int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_stop(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_open(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_ps(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_stats(struct qn_cli *cli, const struct qn_cli_args *a);

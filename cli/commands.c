@@ -51,6 +51,10 @@ static const struct qn_cli_option stop_options[] = {
     {"--now", NULL, "do not let running requests finish", NULL},
     {0},
 };
+static const struct qn_cli_option open_options[] = {
+    {"--print", NULL, "only print its address", NULL},
+    {0},
+};
 static const struct qn_cli_option top_options[] = {
     {"--interval", "S", "seconds between updates, 0.2 to 60 (default 1)", NULL},
     {0},
@@ -171,6 +175,10 @@ static const struct qn_cli_command table[] = {
      "Running requests finish first. With MODEL: frees its memory, as unload does;\n"
      "the server keeps running.",
      stop_options, 0, 1, false, qn_cmd_stop},
+    {"open", "open [--print]", "open the server's page in the browser",
+     "Starts the server if none runs on this machine. Without a desktop, prints the\n"
+     "address.",
+     open_options, 0, 0, false, qn_cmd_open},
     {"status", "status", "show whether the server runs and what is loaded", NULL, NULL, 0, 0, false,
      qn_cmd_status},
     {"ps", "ps", "list the models in memory and their processes", NULL, NULL, 0, 0, false,

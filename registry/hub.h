@@ -52,6 +52,10 @@ struct qn_repo {
     bool gated;           /* the hub requires a token for its files */
     const char *token;    /* sent with requests for the files; lent from qn_hubs; NULL: none */
     const char *pipeline; /* the task that the hub gives for it ("text-generation"); NULL: none */
+    const char *license;  /* as the hub names it ("apache-2.0"); NULL: none */
+    /* of its GGUF files, as the hub has read them */
+    const char *architecture; /* "qwen3"; NULL: unknown */
+    int64_t context_length;   /* tokens; 0: unknown */
     struct qn_arena *arena;
 };
 
@@ -75,6 +79,7 @@ struct qn_found_repo {
     const char *id;
     int64_t downloads, likes;
     const char *updated; /* ISO 8601, or "" */
+    const char *license; /* "apache-2.0"; NULL: none */
     bool gguf, gated;
 };
 struct qn_search {

@@ -57,6 +57,25 @@ static qn_err read_file(const struct qn_hubs *hubs, struct qn_listing *l, const 
     return err;
 }
 
+/* A word for display, such as a licence's name; NULL for an empty one. */
+static const char *word(struct qn_arena *arena, const char *text)
+{
+    char shown[QN_HUB_WORDS_MAX + 1];
+    qn_hub_words(text, shown);
+    return *shown ? qn_arena_strdup(arena, shown) : NULL;
+}
+
+/* The licence, which is one of the tags: "license:apache-2.0". */
+static const char *license_of(struct qn_arena *arena, const struct qn_jref *object)
+{
+    static const char mark[] = "license:";
+    struct qn_jref tags = qn_json_get(object, "tags"), tag;
+    for (bool more = qn_json_first(&tags, &tag); more; more = qn_json_next(&tag))
+        if (qn_str_starts(qn_json_raw_str(&tag), mark))
+            return word(arena, qn_json_raw_str(&tag) + strlen(mark));
+    return NULL;
+}
+
 qn_err qn_hf_read_repo(const struct qn_hubs *hubs, const struct qn_ref *ref,
                        const struct qn_jref *root, struct qn_repo **out, struct qn_error *e)
 {
@@ -75,6 +94,11 @@ qn_err qn_hf_read_repo(const struct qn_hubs *hubs, const struct qn_ref *ref,
     l.repo->token = hubs->hf_token;
     l.repo->pipeline =
         *pipeline ? qn_arena_strndup(l.repo->arena, pipeline, strnlen(pipeline, 64)) : NULL;
+    struct qn_jref gguf = qn_json_get(root, "gguf");
+    v = qn_json_get(&gguf, "context_length");
+    l.repo->context_length = qn_hub_number(&v) > 0 ? qn_hub_number(&v) : 0;
+    l.repo->architecture = word(l.repo->arena, qn_hub_text(&gguf, "architecture"));
+    l.repo->license = license_of(l.repo->arena, root);
     if (!*l.repo->commit)
         err =
             qn_fail(e, QN_EFORMAT, "Hugging Face's answer about %.200s names no commit", ref->repo);
@@ -111,6 +135,7 @@ qn_err qn_hf_read_search(const struct qn_jref *root, int limit, struct qn_search
         if (!*updated)
             updated = qn_hub_text(&it, "createdAt");
         found->updated = qn_hub_date(s->arena, updated);
+        found->license = license_of(s->arena, &it);
         for (bool t = qn_json_first(&tags, &tag); t; t = qn_json_next(&tag))
             found->gguf = found->gguf || qn_str_eq(qn_json_raw_str(&tag), "gguf");
     }

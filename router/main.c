@@ -2,6 +2,7 @@
  * signal stops it, and closes all parts. */
 #include "router/program.h"
 
+#include "api/page_files.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "library/preload.h"
@@ -10,6 +11,7 @@
 #include "telemetry/logs.h"
 #include "telemetry/metrics.h"
 #include "telemetry/notify.h"
+#include "telemetry/requests.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -91,6 +93,7 @@ int main(int argc, char **argv)
     enum qn_settings_wish wish;
     int status = 1;
     return_large_blocks();
+    qn_page_set_apart();
     (void)qn_path_home(); /* sets HOME in the environment if it is missing */
     const char *const *words = (const char *const *)argv + 1;
     if (argc > 1 && qn_settings_file_meant((size_t)argc - 1, words))
@@ -116,6 +119,7 @@ int main(int argc, char **argv)
     p.telemetry.logs = qn_logs_new();
     p.telemetry.metrics = qn_metrics_new();
     p.telemetry.stats = &p.stats;
+    p.telemetry.requests = qn_requests_new();
     qn_log_set_sink(on_log_line, &p);
     raise_descriptor_limit();
     err = qn_program_take_signals(&p, &e);
@@ -139,6 +143,7 @@ int main(int argc, char **argv)
     qn_log_file_free(p.log_file);
     qn_logs_free(p.telemetry.logs);
     qn_metrics_free(p.telemetry.metrics);
+    qn_requests_free(p.telemetry.requests);
     qn_stats_deinit(&p.stats);
     qn_settings_deinit(&p.settings);
     return status;

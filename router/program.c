@@ -2,11 +2,15 @@
 #include "router/program.h"
 
 #include "access/keys.h"
+#include "answering/answering.h"
+#include "api/chats_events.h"
+#include "api/chats_load.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "catalog/catalog.h"
 #include "catalog/keys.h"
+#include "chats/chats.h"
 #include "contract/backend_types.h"
 #include "downloads/pack_jobs.h"
 #include "downloads/updates.h"
@@ -52,11 +56,12 @@ static bool on_upgrade(void *ctx, struct qn_http_upgrade *u)
     return qn_routes_upgrade(&((struct qn_program *)ctx)->routes, u);
 }
 
-static const char *large_body(void *ctx, const struct qn_http *h, int64_t *reserve_bytes)
+static const char *large_body(void *ctx, const struct qn_http *h, size_t *max,
+                              int64_t *reserve_bytes)
 {
     const struct qn_program *p = ctx;
     *reserve_bytes = p->settings.disk_reserve_mb * INT64_C(1048576);
-    return qn_routes_large_body(&p->routes, h);
+    return qn_routes_large_body(&p->routes, h, max);
 }
 
 static int64_t upload_left(void *ctx, const struct qn_http *h, int64_t wanted, const char **why)
@@ -93,9 +98,16 @@ static void on_refuse(void *ctx, const struct qn_http_refusal *r, struct qn_buf 
     qn_routes_refuse(r, body);
 }
 
-static void catalog_post(void *ctx, void (*fn)(void *), void *arg)
+static void post_to_loop(void *ctx, void (*fn)(void *), void *arg)
 {
     qn_loop_post(ctx, fn, arg);
+}
+
+static void chats_changed(void *ctx, const struct qn_chats_event *event)
+{
+    struct qn_program *p = ctx;
+    qn_chats_events_tell(p->chats_events, event);
+    qn_answering_changed(p->answering, event);
 }
 
 /* Sets up how model files are registered. */
@@ -318,7 +330,7 @@ static qn_err open_ground(struct qn_program *p, struct qn_error *e)
     if (err)
         return err;
     char *catalog = qn_path_join(s->data_dir, "catalog.db");
-    err = qn_catalog_open(catalog, catalog_post, p->loop, &p->catalog, e);
+    err = qn_catalog_open(catalog, post_to_loop, p->loop, &p->catalog, e);
     free(catalog);
     if (!err)
         err = qn_owner_key_open(s->data_dir, &p->owner_key, e);
@@ -331,6 +343,13 @@ static void open_services(struct qn_program *p)
     const struct qn_settings *s = &p->settings;
     p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
     p->serving = (struct qn_serving){.loop = p->loop, .auth = &p->auth, .started_ms = qn_now_ms()};
+    p->chats_events = qn_chats_events_new(p->loop, p->keys);
+    p->chats_load = qn_chats_load_new();
+    p->chats = qn_chats_new(&(struct qn_chats_config){.dir = s->data_dir,
+                                                      .post = post_to_loop,
+                                                      .post_ctx = p->loop,
+                                                      .changed = chats_changed,
+                                                      .ctx = p});
     p->ws = qn_ws_new(p->loop, p->telemetry.metrics, &p->apis.watch, &qn_ws_limits);
     p->rate_limit = qn_rate_limit_new();
     struct qn_store *store = open_store(s);
@@ -369,6 +388,8 @@ static void open_services(struct qn_program *p)
                                          .puller = &p->puller,
                                          .telemetry = &p->telemetry,
                                          .owner_key = &p->owner_key};
+    p->answering = qn_answering_new(
+        &(struct qn_answering_config){.inference = &p->inference, .chats = p->chats});
     p->pack_jobs = qn_pack_jobs_new(&(struct qn_pack_jobs_config){.serving = &p->serving,
                                                                   .packs = p->packs,
                                                                   .web = &p->web,
@@ -422,6 +443,10 @@ static void open_apis(struct qn_program *p)
                                            .live = p->live};
     a->ollama =
         (struct qn_ollama_api){.serving = serving, .models = &p->models, .custody = &p->custody};
+    a->chats = (struct qn_chats_api){
+        .serving = serving, .chats = p->chats, .events = p->chats_events, .load = p->chats_load};
+    a->answering = (struct qn_answering_api){
+        .serving = serving, .keys = p->keys, .chats = p->chats, .answering = p->answering};
     p->routes = (struct qn_routes){.apis = a,
                                    .inference = &p->inference,
                                    .serving = serving,
@@ -510,6 +535,8 @@ void qn_program_close(struct qn_program *p)
         qn_crowds_deinit(&p->crowds);
     }
     qn_ws_free(p->ws);
+    if (p->answering)
+        qn_answering_stop(p->answering); /* releases leases */
     qn_preload_stop(p->preload);
     qn_inventory_free(p->inventory);
     if (p->client)
@@ -524,10 +551,14 @@ void qn_program_close(struct qn_program *p)
     qn_inquiries_stop(p->inquiries);
     qn_live_stop(p->live);
     qn_blobs_stop(p->custody.blobs);
+    qn_chats_close(p->chats); /* pending writes are completed first, as by the next */
     if (p->catalog)
-        qn_catalog_close(p->catalog); /* pending writes to the catalog are completed first */
+        qn_catalog_close(p->catalog);
     if (p->loop)
         qn_loop_free(p->loop);
+    qn_chats_events_free(p->chats_events);
+    qn_answering_free(p->answering);
+    qn_chats_load_free(p->chats_load);
     qn_preload_free(p->preload);
     qn_pulls_free(p->puller.pulls);
     qn_pack_jobs_free(p->pack_jobs);

@@ -23,6 +23,9 @@ struct qn_program {
     struct qn_settings_layers layers;
     struct qn_loop *loop;
     struct qn_catalog *catalog;
+    struct qn_chats *chats;
+    struct qn_chats_events *chats_events;
+    struct qn_chats_load *chats_load;
     struct qn_http_client *client;
     struct qn_inventory *inventory;
     struct qn_preload *preload; /* NULL: no model to load at start */
@@ -38,6 +41,7 @@ struct qn_program {
     struct qn_puller puller;
     struct qn_custody custody;
     struct qn_inference inference;
+    struct qn_answering *answering;
     struct qn_ws *ws;
     struct qn_rate_limit *rate_limit;
     struct qn_discovery *discovery;

@@ -1,6 +1,8 @@
 /* Signals to the server: stop when running requests have ended, or read the settings again. */
 #include "router/program.h"
 
+#include "answering/answering.h"
+#include "api/chats_events.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "downloads/pack_jobs.h"
@@ -15,7 +17,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { DRAIN_CHECK_MS = 20, CHILDREN_LIMIT_MS = 13000 };
+enum {
+    DRAIN_CHECK_MS = 20,
+    ANSWERS_LIMIT_MS = 2000, /* for storing the ends of answers */
+    CHILDREN_LIMIT_MS = 13000
+};
 
 static void children_gone(void *ctx)
 {
@@ -34,7 +40,11 @@ static void on_drain(void *ctx)
             qn_loop_stop(p->loop);
         return;
     }
-    if ((qn_http_server_active(p->server) > 0 || qn_live_busy(p->live)) && !late)
+    if (late)
+        qn_answering_stop(p->answering);
+    bool runs = qn_http_server_active(p->server) > 0 || qn_live_busy(p->live);
+    bool answers = qn_answering_active(p->answering) > 0;
+    if ((runs && !late) || (answers && qn_now_ms() < p->drain_until_ms + ANSWERS_LIMIT_MS))
         return;
     struct qn_error e;
     p->children_told = true;
@@ -87,6 +97,7 @@ static void on_signal(void *ctx, uint32_t events)
     qn_notify_stopping(p->notify, p->settings.drain_s * 1000 + CHILDREN_LIMIT_MS,
                        "Finishing the running requests");
     qn_ws_stop(p->ws);
+    qn_chats_events_stop(p->chats_events);
     qn_logs_wake(p->telemetry.logs); /* so that clients that follow the log get its last lines */
     qn_pulls_drain(p->puller.pulls);
     qn_pack_jobs_drain(p->pack_jobs);

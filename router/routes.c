@@ -7,6 +7,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "chats/blobs.h"
+#include "chats/import.h"
 #include "dialects/dialect.h"
 #include "http/rate_limit.h"
 #include "http/ws.h"
@@ -27,6 +29,9 @@
 #define ON_WATCH(f) {QN_TOPIC_WATCH, {.watch = f}}
 #define ON_SETTINGS(f) {QN_TOPIC_SETTINGS, {.settings = f}}
 #define ON_OLLAMA(f) {QN_TOPIC_OLLAMA, {.ollama = f}}
+#define ON_PAGE(f) {QN_TOPIC_PAGE, {.page = f}}
+#define ON_CHATS(f) {QN_TOPIC_CHATS, {.chats = f}}
+#define ON_ANSWERING(f) {QN_TOPIC_ANSWERING, {.answering = f}}
 #define INFER(dialect) {0}, &dialect
 /* clang-format on */
 
@@ -65,6 +70,10 @@ static const struct qn_route table[] = {
     {"GET", "/logs/stream/{id}", QN_AT_BOTH, ON_WATCH(qn_api_log_stream), NULL, QN_KEY,
      &qn_log_socket},
     {"GET", "/logs", QN_AT_BOTH, ON_WATCH(qn_api_logs), NULL},
+    {"GET", "/internal/requests", QN_AT_ROOT, ON_WATCH(qn_api_requests), NULL},
+    {"POST", "/internal/requests/capture", QN_AT_ROOT, ON_WATCH(qn_api_requests_capture), NULL,
+     QN_ADMIN},
+    {"GET", "/internal/requests/{id}", QN_AT_ROOT, ON_WATCH(qn_api_request), NULL},
     {"GET", "/models", QN_AT_PREFIXES, ON_MODELS(qn_api_models), NULL},
     {"POST", "/models/check-updates", QN_AT_PREFIXES, ON_HUBS(qn_api_check_updates), NULL},
     {"GET", "/pull/variants", QN_AT_PREFIXES, ON_HUBS(qn_api_variants), NULL},
@@ -104,6 +113,28 @@ static const struct qn_route table[] = {
     {"DELETE", "/internal/aliases", QN_AT_ROOT, ON_MODELS(qn_api_alias_remove), NULL, QN_ADMIN},
     {"DELETE", "/internal/aliases/{id}", QN_AT_ROOT, ON_MODELS(qn_api_alias_remove), NULL,
      QN_ADMIN},
+    {"GET", "/internal/chats", QN_AT_ROOT, ON_CHATS(qn_api_chats), NULL},
+    {"POST", "/internal/chats", QN_AT_ROOT, ON_CHATS(qn_api_chat_add), NULL},
+    {"GET", "/internal/chats/events", QN_AT_ROOT, ON_CHATS(qn_api_chats_events), NULL},
+    {"GET", "/internal/chats/search", QN_AT_ROOT, ON_CHATS(qn_api_chat_search), NULL},
+    {"GET", "/internal/chats/export", QN_AT_ROOT, ON_CHATS(qn_api_chats_export), NULL},
+    {"POST", "/internal/chats/import", QN_AT_ROOT, ON_CHATS(qn_api_chats_import), NULL,
+     .flags = QN_KEPT_BODY | QN_ANY_TYPE, .kept_max = QN_CHATS_IMPORT_MAX},
+    {"POST", "/internal/chats/bulk", QN_AT_ROOT, ON_CHATS(qn_api_chats_bulk), NULL},
+    {"GET", "/internal/chats/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat), NULL},
+    {"PATCH", "/internal/chats/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_change), NULL},
+    {"DELETE", "/internal/chats/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_remove), NULL},
+    {"POST", "/internal/messages", QN_AT_ROOT, ON_CHATS(qn_api_chat_message_add), NULL},
+    {"POST", "/internal/messages/{id}/answer", QN_AT_ROOT, ON_ANSWERING(qn_api_answer), NULL,
+     .flags = QN_WORK},
+    {"POST", "/internal/messages/{id}/stop", QN_AT_ROOT, ON_ANSWERING(qn_api_answer_stop), NULL},
+    {"GET", "/internal/messages/{id}/stream", QN_AT_ROOT, ON_ANSWERING(qn_api_answer_stream), NULL},
+    {"GET", "/internal/messages/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_message), NULL},
+    {"PATCH", "/internal/messages/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_message_change), NULL},
+    {"DELETE", "/internal/messages/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_message_remove), NULL},
+    {"POST", "/internal/blobs", QN_AT_ROOT, ON_CHATS(qn_api_chat_blob_add), NULL,
+     .flags = QN_KEPT_BODY | QN_ANY_TYPE, .kept_max = QN_CHATS_BLOB_MAX},
+    {"GET", "/internal/blobs/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_blob), NULL},
     {"POST", "/pull", QN_AT_PREFIXES, ON_PULLS(qn_api_pull), NULL, QN_GIVEN},
     {"GET", "/downloads", QN_AT_PREFIXES, ON_PULLS(qn_api_downloads), NULL},
     {"POST", "/downloads/control", QN_AT_PREFIXES, ON_PULLS(qn_api_downloads_control), NULL,
@@ -135,6 +166,13 @@ static const struct qn_route table[] = {
     {"GET", "/responses/{id}", QN_AT_PREFIXES, ON_MODELS(qn_api_response), NULL},
     {"DELETE", "/responses/{id}", QN_AT_PREFIXES, ON_MODELS(qn_api_response_delete), NULL},
     {"GET", "/", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_root), NULL, QN_OPEN},
+    {"GET", "/app", QN_AT_ROOT, ON_PAGE(qn_api_page), NULL, QN_OPEN},
+    {"GET", "/app/", QN_AT_ROOT, ON_PAGE(qn_api_page), NULL, QN_OPEN},
+    {"GET", "/app/{id}", QN_AT_ROOT, ON_PAGE(qn_api_page), NULL, QN_OPEN},
+    {"GET", "/ui/{id}", QN_AT_ROOT, ON_PAGE(qn_api_page_file), NULL, QN_OPEN},
+    {"GET", "/sw.js", QN_AT_ROOT, ON_PAGE(qn_api_page_root_file), NULL, QN_OPEN},
+    {"GET", "/manifest.webmanifest", QN_AT_ROOT, ON_PAGE(qn_api_page_root_file), NULL, QN_OPEN},
+    {"GET", "/favicon.svg", QN_AT_ROOT, ON_PAGE(qn_api_page_root_file), NULL, QN_OPEN},
     {"GET", "/api/version", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_version), NULL},
     {"GET", "/api/status", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_status), NULL},
     {"POST", "/api/me", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_me), NULL},
@@ -344,6 +382,15 @@ static void handle(const struct qn_apis *apis, const struct qn_route_handler *to
     case QN_TOPIC_OLLAMA:
         to->fn.ollama(&apis->ollama, h, id);
         break;
+    case QN_TOPIC_PAGE:
+        to->fn.page(h, id);
+        break;
+    case QN_TOPIC_CHATS:
+        to->fn.chats(&apis->chats, h, id);
+        break;
+    case QN_TOPIC_ANSWERING:
+        to->fn.answering(&apis->answering, h, id);
+        break;
     }
 }
 
@@ -483,21 +530,34 @@ static bool will_be_refused(const struct qn_routes *r, const struct qn_http *h,
            qn_auth_enter(r->serving->auth, &visit, hit->row->class, &key) != QN_MAY;
 }
 
-const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h)
+/* Whether the row's body is a file of a chat, or else an upload from which models are made. */
+static bool is_of_chats(const struct qn_route *row)
+{
+    return row->handle.topic == QN_TOPIC_CHATS;
+}
+
+const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h, size_t *max)
 {
     struct qn_route_hit hit;
     if (!qn_str_eq(qn_http_method(h), "POST") ||
         qn_route_find("POST", qn_http_path(h), &hit) != QN_ROUTE_FOUND ||
-        !(hit.row->flags & QN_KEPT_BODY) || will_be_refused(r, h, &hit) ||
-        r->apis->ollama.no_presets || r->serving->stopping)
+        !(hit.row->flags & QN_KEPT_BODY) || will_be_refused(r, h, &hit) || r->serving->stopping)
         return NULL;
-    return qn_blobs_dir(r->apis->ollama.custody->blobs);
+    *max = hit.row->kept_max;
+    if (is_of_chats(hit.row))
+        return qn_chats_blob_dir(r->apis->chats.chats);
+    return r->apis->ollama.no_presets ? NULL : qn_blobs_dir(r->apis->ollama.custody->blobs);
 }
 
 int64_t qn_routes_upload_left(const struct qn_routes *r, const struct qn_http *h, int64_t max,
                               int64_t wanted, const char **why)
 {
     struct qn_caller caller;
+    struct qn_route_hit hit;
+    /* Files of chats are counted when they have arrived (chats/blobs.h); the number of uploads at a
+     * time and their size are limited. */
+    if (qn_route_find("POST", qn_http_path(h), &hit) == QN_ROUTE_FOUND && is_of_chats(hit.row))
+        return INT64_MAX;
     qn_auth_caller(r->serving->auth, h, &caller);
     *why = "this client has reached the limit of uploads that no model uses: make models of them, "
            "wait a day until they are removed, or raise the setting upload-limit";
@@ -531,8 +591,7 @@ void qn_routes_refuse(const struct qn_http_refusal *r, struct qn_buf *body)
         const char *type, *message, *why; /* why: used if the refusal has no reason of its own */
     } known[] = {
         {400, "bad_request", "The request is not valid HTTP", NULL},
-        {413, "too_large", "The request body is too large: the setting body-limit is the limit",
-         NULL},
+        {413, "too_large", "The request body is too large", "the setting body-limit is the limit"},
         {414, "uri_too_long", "The request's target is too long", NULL},
         {429, "too_much_held",
          "The requests of this client use all of its share of the server's memory: read their "

@@ -22,7 +22,10 @@ enum qn_topic {
     QN_TOPIC_ENGINES,
     QN_TOPIC_WATCH,
     QN_TOPIC_SETTINGS,
-    QN_TOPIC_OLLAMA
+    QN_TOPIC_OLLAMA,
+    QN_TOPIC_PAGE,
+    QN_TOPIC_CHATS,
+    QN_TOPIC_ANSWERING
 };
 
 /* A handler; it gets the context of its topic (api/topics.h). id: the text at {id} of the pattern,
@@ -38,6 +41,9 @@ struct qn_route_handler {
         void (*watch)(const struct qn_watch_api *api, struct qn_http *h, const char *id);
         void (*settings)(const struct qn_settings_api *api, struct qn_http *h, const char *id);
         void (*ollama)(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+        void (*page)(struct qn_http *h, const char *id); /* needs no context */
+        void (*chats)(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+        void (*answering)(const struct qn_answering_api *api, struct qn_http *h, const char *id);
     } fn;
 };
 
@@ -66,6 +72,7 @@ struct qn_route {
     enum qn_route_class class;        /* default: QN_KEY */
     const struct qn_ws_route *socket; /* MAY. Serves WebSockets to this path */
     unsigned flags;                   /* enum qn_route_flags */
+    size_t kept_max;                  /* QN_KEPT_BODY: bytes of the body; 0: no limit */
 };
 
 /* Row i of the table, NULL past the last. */
@@ -102,9 +109,9 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h);
  * reason. For qn_http_events. */
 bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u);
 
-/* Returns the folder for a request's body if the body is to be kept as a file, whatever its size;
- * NULL for most requests. For qn_http_events. */
-const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h);
+/* Returns the folder for a request's body if the body is to be kept as a file; NULL for most
+ * requests. *max: the most bytes that it may have, 0: no limit. For qn_http_events. */
+const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h, size_t *max);
 
 /* Returns how many more bytes the request's owner may store, if an owner may have at most max bytes
  * of files that no model uses. For qn_http_events. */

@@ -24,6 +24,7 @@ FUZZ_SEED = "1"  # a failure of this check can be repeated; other seeds: scripts
 FUZZ_SECONDS = os.environ.get("QUINCE_TEST_FUZZ_SECONDS", "5")
 FUZZ_SECONDS_OF_ALL = "20"
 CORES = len(os.sched_getaffinity(0))
+BROWSERS = 2  # test files of the page at a time, each with a browser and a server
 PYTEST_WORKERS = 2 * CORES  # most of a test over HTTP is waiting
 COMPUTING_NICENESS = 10
 SLOWEST_SHOWN = 20
@@ -42,6 +43,10 @@ BUILDS = {
 # Tests over HTTP that only `--all` runs under the address sanitizer: examples of documents, whose endpoints have tests
 # of their own, and the real engine's answers, whose C runs in tests/contract and tests/golden.
 NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade", "starter"]
+
+# Files of tests/browser that every run has, beside those without a browser (tests/browser/unit). `--all` runs every
+# journey: together they take longer than the 3 minutes that a run has for them.
+BROWSER_ALWAYS = ["texts", "key", "server_settings"]
 
 # Tests over HTTP that run under the thread sanitizer: those in which the loop, the workers, the catalog's thread and a
 # child's threads meet in ways of their own. `--all` runs every one.
@@ -171,20 +176,34 @@ def http_tsan(output, long_variants):
     return sanitized_http(output, "tsan", [*chosen, "tests/contract"], long_variants)
 
 
-def node(output, _long_variants):
-    folder = ROOT / "tests" / "node"
-    if not (folder / "node_modules" / ".package-lock.json").exists():
-        if output.run(["npm", "ci", "--prefix", str(folder), "--no-audit", "--no-fund"]) != 0:
-            output.say("check: npm could not install tests/node (see above): is its registry reachable?")
+def run_on_node(output, name, *options, only=None):
+    """The tests of tests/NAME, a folder with a package-lock.json of its own. only: the names of the files in this folder
+    that are run; None: all. Files in folders below are always run."""
+    folder = ROOT / "tests" / name
+    lock, installed = folder / "package-lock.json", folder / "node_modules" / ".package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+        if output.run(["npm", "ci", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts"]) != 0:
+            output.say(f"check: npm could not install tests/{name} (see above): is its registry reachable?")
             return Counts(failed=1)
-    files = sorted(str(p) for p in folder.glob("*.test.mjs"))
-    status = output.run(["node", "--test", "--test-reporter=tap", *files], QUINCE_TEST_BUILD=str(ROOT / "build"))
+    files = sorted(str(p) for p in folder.rglob("*.test.mjs") if "node_modules" not in p.parts
+                   and (only is None or p.parent != folder or p.name.removesuffix(".test.mjs") in only))
+    status = output.run(["node", "--test", "--test-reporter=tap", *options, *files],
+                        QUINCE_TEST_BUILD=str(ROOT / "build"))
     totals = {k: int(v) for k, v in re.findall(r"^# (pass|fail|cancelled|skipped) (\d+)$", output.path.read_text(), re.M)}
     counts = Counts(totals.get("pass", 0), totals.get("fail", 0) + totals.get("cancelled", 0),
                     totals.get("skipped", 0))
     if status != 0 or not totals:
         counts.failed = max(counts.failed, 1)
     return counts
+
+
+def node(output, _long_variants):
+    return run_on_node(output, "node")
+
+
+def browser(output, long_variants):
+    return run_on_node(output, "browser", f"--test-concurrency={BROWSERS}",
+                       only=None if long_variants else BROWSER_ALWAYS)
 
 
 def fuzz(output, long_variants):
@@ -202,10 +221,11 @@ def fuzz(output, long_variants):
 
 # Each part: its name, its stage, the build it needs, what it does. A lane runs its parts in this order.
 WAITING = [("layers", "layers", None, layers), ("http", "http", "release", http), ("node", "node", "release", node),
+           ("browser", "browser", "release", browser),
            ("http-asan", "asan", "asan", http_asan), ("http-tsan", "tsan", "tsan", http_tsan)]
 COMPUTING = [("unit", "unit", "release", unit), ("unit-asan", "asan", "asan", unit_asan),
              ("unit-tsan", "tsan", "tsan", unit_tsan), ("fuzz", "fuzz", "fuzz", fuzz)]
-STAGES = ["layers", "unit", "http", "node", "asan", "tsan", "fuzz"]
+STAGES = ["layers", "unit", "http", "node", "browser", "asan", "tsan", "fuzz"]
 
 
 class Run:

@@ -8,6 +8,9 @@ BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev
 TEST_PACKAGES="curl libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-numpy python3-jinja2 clang-14
     libclang-rt-14-dev"
 
+# What the tests of the page need where no Chromium of another kind is on the PATH.
+BROWSER_PACKAGES="chromium"
+
 die() {
     echo "${0##*/}: $*" >&2
     exit 1
@@ -35,6 +38,18 @@ need_packages() {
     # shellcheck disable=SC2086
     $root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >/dev/null ||
         die "could not install:$missing"
+}
+
+# A browser for tests/browser.
+need_browser() {
+    command -v chromium >/dev/null || command -v google-chrome >/dev/null ||
+        [ -n "${QUINCE_TEST_CHROMIUM:-}" ] || need_packages $BROWSER_PACKAGES
+}
+
+# Node.js and npm, which may come from elsewhere than Debian.
+need_node() {
+    command -v node >/dev/null || need_packages nodejs
+    command -v npm >/dev/null || need_packages npm
 }
 
 # build DIR [CMAKE OPTION...]: configures once, then builds what changed.

@@ -29,10 +29,12 @@
  * - flood_log: lines written to stderr while loading
  * - fail: each job ends with this error
  * - script: array of events as they cross the wire, said one by one instead of words, for every
- *   choice; after a "done" the usage follows by itself. The bytes of an audio or image event are
+ *   choice; after a "done" the usage follows by itself. If its reasoning is to end, the rest of it
+ *   is left out. The bytes of an audio or image event are
  *   its member "raw", a text, as often as its member "times" says, whatever its "bytes" are
  * - echo_job: the answer is the job, as JSON
  * - echo_attachment: the answer is this file of the job, from 0
+ * - base64: the sound or picture is these bytes, instead of words
  * - dimensions: numbers of a vector (default 4)
  * - results: inputs of an EMBED or RERANK in one event (default 64, the most that is allowed)
  * - fault: what is wrong with the results after fault_after inputs (default 0): "nan", "inf",
@@ -56,6 +58,7 @@
 #include "child/serve.h"
 #include "contract/codec.h"
 #include "contract/inputs.h"
+#include "digest/base64.h"
 #include "formats/gguf.h"
 
 #include <math.h>
@@ -78,6 +81,7 @@ struct options {
     int64_t dimensions, results, fault_after;
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
+    struct qn_buf bytes;    /* "base64"; empty: none */
     char load_fail_option[64], load_fail_unless[1024]; /* "": none */
     char fault[32];                                    /* "": none */
     char load_fail[256], load_error[32], fail[256], break_out[256], last_words[8192], word[65536];
@@ -107,6 +111,20 @@ static void read_number(const struct qn_jref *root, const char *key, int64_t *ou
 {
     struct qn_jref v = qn_json_get(root, key);
     (void)qn_json_i64_opt(&v, 0, 1000000000, out, NULL);
+}
+
+static qn_err read_bytes(const struct qn_jref *root, struct qn_buf *out, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(root, "base64");
+    const char *text = qn_json_raw_str(&v);
+    size_t len;
+    char *data = qn_xcalloc(strlen(text) / 4 + 1, 3);
+    qn_buf_init(out, SCRIPT_MAX);
+    qn_err err = qn_base64_decode(text, strlen(text), data, &len)
+                     ? qn_buf_add(out, data, len)
+                     : qn_fail(e, QN_EFORMAT, "fake.options: base64");
+    free(data);
+    return err;
 }
 
 static qn_err copy_json(const struct qn_jref *v, struct qn_json **out, struct qn_error *e)
@@ -195,6 +213,8 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         v = qn_json_get(&root, "script");
         if (qn_json_count(&v) > 0)
             err = copy_json(&v, &o->script, e);
+        if (!err)
+            err = read_bytes(&root, &o->bytes, e);
         read_text(&root, "load_fail", o->load_fail, sizeof o->load_fail);
         read_text(&root, "load_error", o->load_error, sizeof o->load_error);
         read_text(&root, "load_fail_option", o->load_fail_option, sizeof o->load_fail_option);
@@ -268,6 +288,7 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
     }
     if (err) {
         qn_json_free(f->o.script);
+        qn_buf_deinit(&f->o.bytes);
         free(f);
         return err;
     }
@@ -524,6 +545,13 @@ static void answer_inputs(struct fake *f, struct fake_job *j)
     }
 }
 
+static void answer_bytes(struct fake *f, struct fake_job *j)
+{
+    say(j, qn_buf_cstr(&f->o.bytes), f->o.bytes.len);
+    j->written = 1;
+    finish(f, j, false);
+}
+
 /* All words at once: a picture comes whole. */
 static void paint(struct fake *f, struct fake_job *j)
 {
@@ -560,6 +588,10 @@ static void speak(struct fake *f, struct fake_job *j)
     }
     if (j->job->embed.count > 0) {
         answer_inputs(f, j);
+        return;
+    }
+    if (f->o.bytes.len) {
+        answer_bytes(f, j);
         return;
     }
     if (j->job->task == QN_TASK_IMAGE) {
@@ -610,6 +642,25 @@ static bool step(void *self)
     return active;
 }
 
+/* A script goes on with its first event that is not reasoning. */
+static void end_reasoning(void *self, const struct qn_job *job)
+{
+    struct fake *f = self;
+    for (int i = 0; i < JOBS_MAX && f->o.script; i++) {
+        struct fake_job *j = &f->jobs[i];
+        struct qn_jref root = qn_json_root(f->o.script), item;
+        bool there = j->job == job && qn_json_first(&root, &item);
+        for (int64_t at = 0; there; at++, there = qn_json_next(&item)) {
+            struct qn_jref kind = qn_json_get(&item, "ev");
+            if (at < j->written)
+                continue;
+            if (!qn_str_eq(qn_json_raw_str(&kind), "reasoning"))
+                break;
+            j->written++;
+        }
+    }
+}
+
 static void cancel(void *self, const struct qn_job *job)
 {
     struct fake *f = self;
@@ -626,6 +677,7 @@ static void unload(void *self)
 {
     struct fake *f = self;
     qn_json_free(f->o.script);
+    qn_buf_deinit(&f->o.bytes);
     free(f);
 }
 
@@ -636,6 +688,7 @@ int main(int argc, char **argv)
                                            .start = start,
                                            .step = step,
                                            .cancel = cancel,
+                                           .end_reasoning = end_reasoning,
                                            .unload = unload};
     return qn_child_main(argc, argv, &fake);
 }

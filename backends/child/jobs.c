@@ -190,6 +190,13 @@ static void start_jobs(struct qn_jobs *j)
     }
 }
 
+static void tell_ends_of_reasoning(struct qn_jobs *j)
+{
+    for (struct qn_run *r = j->started; r; r = r->next)
+        if (atomic_exchange(&r->end_reasoning, false) && !r->finished && j->backend->end_reasoning)
+            j->backend->end_reasoning(j->self, &r->job);
+}
+
 /* Called on a preparer's thread: hands the run to the compute thread, whether the preparation
  * succeeded or failed. */
 static void on_prepared(void *ctx, struct qn_preparation *p)
@@ -230,6 +237,7 @@ static void *compute(void *arg)
     bool idle = true;
     while (take_in(j, idle)) {
         start_jobs(j);
+        tell_ends_of_reasoning(j);
         bool more = j->backend->step(j->self);
         struct qn_run *ended = extract(&j->started, has_finished);
         idle = !more && !(ended && j->backlog);
@@ -359,6 +367,15 @@ qn_err qn_jobs_add(struct qn_jobs *j, const struct qn_job *job, struct qn_arena 
     }
     *out = r;
     return QN_OK;
+}
+
+void qn_run_end_reasoning(struct qn_run *r)
+{
+    struct qn_jobs *j = r->jobs;
+    atomic_store(&r->end_reasoning, true);
+    pthread_mutex_lock(&j->lock);
+    qn_jobs_wake(j);
+    pthread_mutex_unlock(&j->lock);
 }
 
 void qn_run_release(struct qn_run *r)

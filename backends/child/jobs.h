@@ -54,6 +54,8 @@ bool qn_run_take(struct qn_run *r, struct qn_buf *out);
  * again. */
 void qn_run_add_inputs(struct qn_run *r, struct qn_input_batch *batch);
 bool qn_run_inputs_full(struct qn_run *r);
+/* Tells the backend, when it has started the job, to end the job's reasoning. */
+void qn_run_end_reasoning(struct qn_run *r);
 /* Ends the owner's use of the run. A run that has not ended is cancelled before the next step. */
 void qn_run_release(struct qn_run *r);
 

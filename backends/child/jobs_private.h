@@ -33,8 +33,9 @@ struct qn_run {
     struct qn_job job;
     void *owner; /* NULL once released; guarded by the lock */
     int refs;    /* held by the owner, the compute thread and a pending post; guarded by the lock */
-    struct qn_sink sink; /* guarded by the lock */
-    bool finished;       /* END or ERROR was sent; compute thread only */
+    struct qn_sink sink;       /* guarded by the lock */
+    bool finished;             /* END or ERROR was sent; compute thread only */
+    atomic_bool end_reasoning; /* the backend has to be told */
     struct qn_preparation preparation;
 };
 

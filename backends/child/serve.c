@@ -424,6 +424,7 @@ static void on_loaded(void *ctx, const struct qn_ready *ready, const struct qn_e
     m.slots = ready->slots;
     m.upstream = ready->upstream;
     m.upstream_key = ready->upstream_key;
+    m.ends_reasoning = c->backend->end_reasoning != NULL;
     m.threads = c->threads;
     qn_info("child", "model=%s state=ready context=%lld slots=%lld", c->name,
             (long long)ready->context, (long long)ready->slots);
@@ -506,6 +507,13 @@ static void on_signal(void *ctx, uint32_t events)
 
 /* ---- Control lines ---- */
 
+static void end_reasoning(struct child *c, const char *job)
+{
+    for (struct reply *r = c->replies; r; r = r->next)
+        if (r->run && qn_str_eq(r->id, job))
+            qn_run_end_reasoning(r->run);
+}
+
 static void obey(struct child *c, const struct qn_control *m)
 {
     struct qn_control pong;
@@ -527,6 +535,9 @@ static void obey(struct child *c, const struct qn_control *m)
         return;
     case QN_CTL_STOP:
         stop(c, m->grace_ms);
+        return;
+    case QN_CTL_END_REASONING:
+        end_reasoning(c, m->job);
         return;
     default:
         qn_warn("child", "control=unexpected kind=%d", (int)m->kind);

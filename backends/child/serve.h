@@ -90,6 +90,8 @@ struct qn_backend {
     bool (*step)(void *self);
     /* MUST. Removes a job that was started; no event of it may follow. */
     void (*cancel)(void *self, const struct qn_job *job);
+    /* MAY. A started job is to end its reasoning, if it reasons, and go on with its answer. */
+    void (*end_reasoning)(void *self, const struct qn_job *job);
     /* MAY. Enters the sandbox (child/sandbox.h), for a backend that needs more than its model's
      * files, after starting whatever the sandbox would forbid. Called on the loop's thread before
      * load, while it is the only thread. NULL: qn_child_sandbox without needs. */

@@ -378,6 +378,12 @@ static void llm_cancel(void *self, const struct qn_job *job)
     qn_batch_cancel(m->batch, job);
 }
 
+static void llm_end_reasoning(void *self, const struct qn_job *job)
+{
+    struct llm *m = self;
+    qn_batch_end_reasoning(m->batch, job);
+}
+
 static void llm_threads(void *self, int threads)
 {
     struct llm *m = self;
@@ -398,6 +404,7 @@ const struct qn_backend qn_llm_backend = {
     .start = llm_start,
     .step = llm_step,
     .cancel = llm_cancel,
+    .end_reasoning = llm_end_reasoning,
     .template_warning = llm_template_warning,
     .threads = llm_threads,
     .unload = llm_unload,

@@ -14,13 +14,12 @@ static int64_t or_else(int64_t v, int64_t otherwise)
     return v == QN_UNSET ? otherwise : v;
 }
 
-/* Makes the tokens that are injected when the thinking budget is used up. If this fails, the budget
- * is not enforced: the reply is still correct but uses more tokens. */
+/* Makes the tokens that are injected when the thinking budget is used up, which a client may say at
+ * any time. If this fails, the budget is not enforced: the reply is still correct but uses more
+ * tokens. */
 static void make_ending(const struct llm *m, struct qn_batch_request *r)
 {
     struct qn_buf text;
-    if (r->think_budget < 0)
-        return;
     qn_buf_init(&text, ENDING_MAX);
     if (qn_syntax_ending(&r->syntax, !r->tools && !r->constraint, &text) &&
         qn_tokenize(m->tok, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL, ENDING_MAX, &r->ending,

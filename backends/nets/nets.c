@@ -29,6 +29,11 @@ static const struct qn_decoder_arch *const architectures[] = {
 
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
+const char *qn_net_architecture(size_t i)
+{
+    return i < ARCHITECTURES ? architectures[i]->name : NULL;
+}
+
 static qn_err unknown(const char *name, struct qn_error *e)
 {
     char known[900] = "";

@@ -33,6 +33,9 @@ struct qn_net_info {
     int64_t state_bytes;
 };
 
+/* The name of the i-th architecture in the table; NULL: there are fewer. Any thread. */
+const char *qn_net_architecture(size_t i);
+
 /* progress: MAY be NULL; called on the calling thread with 0..1; returning false cancels the load
  * (QN_ECANCELLED). */
 typedef bool (*qn_net_progress)(void *ctx, double fraction);

@@ -30,6 +30,7 @@ static const struct qn_field load_fields[] = {
 static const struct qn_field ping_fields[] = {F(seq, QN_F_I64, .min = 0, .max = INTEGER_MAX)};
 static const struct qn_field threads_fields[] = {THREADS};
 static const struct qn_field stop_fields[] = {F(grace_ms, QN_F_I64, .min = 0, .max = INT32_MAX)};
+static const struct qn_field end_reasoning_fields[] = {F(job, QN_F_STR, .max = QN_JOB_ID_MAX)};
 static const struct qn_field loading_fields[] = {F(progress, QN_F_F64, .min = 0, .max = 1)};
 static const struct qn_field ready_fields[] = {
     CONTEXT,
@@ -39,6 +40,7 @@ static const struct qn_field ready_fields[] = {
     THREADS,
     F(upstream, QN_F_STR, .max = QN_CONTROL_UPSTREAM_MAX),
     F(upstream_key, QN_F_STR, .max = QN_SECRET_HEX),
+    F(ends_reasoning, QN_F_BOOL, .min = 0),
 };
 static const struct qn_field warning_fields[] = {
     F(template_warning, QN_F_STR, .max = QN_ERROR_MESSAGE_MAX),
@@ -59,11 +61,17 @@ static const struct {
     const struct qn_field *fields;
     size_t n;
 } kinds[QN_CTL_COUNT] = {
-    [QN_CTL_NONE] = {"none", NULL, 0},           [QN_CTL_LOAD] = ROW("load", load_fields),
-    [QN_CTL_PING] = ROW("ping", ping_fields),    [QN_CTL_THREADS] = ROW("threads", threads_fields),
-    [QN_CTL_STOP] = ROW("stop", stop_fields),    [QN_CTL_LOADING] = ROW("loading", loading_fields),
-    [QN_CTL_READY] = ROW("ready", ready_fields), [QN_CTL_FAILED] = ROW("failed", failed_fields),
-    [QN_CTL_PONG] = ROW("pong", pong_fields),    [QN_CTL_WARNING] = ROW("warning", warning_fields),
+    [QN_CTL_NONE] = {"none", NULL, 0},
+    [QN_CTL_LOAD] = ROW("load", load_fields),
+    [QN_CTL_PING] = ROW("ping", ping_fields),
+    [QN_CTL_THREADS] = ROW("threads", threads_fields),
+    [QN_CTL_STOP] = ROW("stop", stop_fields),
+    [QN_CTL_LOADING] = ROW("loading", loading_fields),
+    [QN_CTL_READY] = ROW("ready", ready_fields),
+    [QN_CTL_FAILED] = ROW("failed", failed_fields),
+    [QN_CTL_PONG] = ROW("pong", pong_fields),
+    [QN_CTL_WARNING] = ROW("warning", warning_fields),
+    [QN_CTL_END_REASONING] = ROW("end_reasoning", end_reasoning_fields),
 };
 
 void qn_control_init(struct qn_control *c, enum qn_control_kind kind)
@@ -99,6 +107,8 @@ qn_err qn_control_decode(const struct qn_jref *object, struct qn_control *c, str
     err = qn_fields_read(kinds[c->kind].fields, kinds[c->kind].n, object, c, arena, e);
     if (!err && c->kind == QN_CTL_LOAD && (!c->secret || !c->name || c->files.n == 0))
         err = qn_fail(e, QN_EINVAL, "a load message needs secret, name and files");
+    if (!err && c->kind == QN_CTL_END_REASONING && !c->job)
+        err = qn_fail(e, QN_EINVAL, "an end_reasoning message without a job");
     if (!err && c->kind == QN_CTL_FAILED && c->error.code == QN_OK)
         err = qn_fail(e, QN_EINVAL, "a failed message without an error");
     if (!err && c->kind == QN_CTL_WARNING && !c->template_warning)

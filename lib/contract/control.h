@@ -4,11 +4,13 @@
  *          {"msg":"load","secret":"…64 hex digits…","name":"qwen3","files":["/a.gguf"],"threads":2,
  *           "context":0,"options":{…},"log_level":"info"}
  *          {"msg":"ping","seq":7}   {"msg":"threads","threads":1}   {"msg":"stop","grace_ms":10000}
+ *          {"msg":"end_reasoning","job":"ID"}: the job's model is to end its reasoning and answer
  *    to the router
  *          {"msg":"loading","progress":0.4}
  *          {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
  *          … with "upstream":"http://127.0.0.1:40001" if clients' requests may be forwarded to a
- *          server behind the child, and "upstream_key":"…" for its header Authorization: Bearer
+ *          server behind the child, and "upstream_key":"…" for its header Authorization: Bearer;
+ *          "ends_reasoning":true if the child obeys end_reasoning
  *          {"msg":"warning","template_warning":"…"}: the chat template is not used, or fails
  *          {"msg":"failed","error":{"code":"format","param":"","message":"…"}}
  *          {"msg":"pong","seq":7,"jobs":1,"step_age_ms":12} */
@@ -38,6 +40,7 @@ enum qn_control_kind {
     QN_CTL_PING,
     QN_CTL_THREADS,
     QN_CTL_STOP,
+    QN_CTL_END_REASONING,
     QN_CTL_LOADING,
     QN_CTL_READY,
     QN_CTL_WARNING,
@@ -58,12 +61,15 @@ struct qn_control {
     const char *options; /* LOAD: JSON object of load options; never NULL after decoding */
     /* STOP */
     int64_t grace_ms;
+    /* END_REASONING: the id of a job; others are ignored */
+    const char *job;
     /* LOADING */
     double progress; /* 0 to 1 */
     /* READY */
     int64_t memory_bytes, slots;
     int64_t gpu_bytes;                   /* in the memory of graphics processors */
     const char *upstream, *upstream_key; /* NULL: there is none */
+    bool ends_reasoning;
     /* WARNING: one sentence about the model's chat template */
     const char *template_warning;
     /* FAILED */

@@ -19,6 +19,12 @@ void qn_body_init(struct qn_body *b, size_t max)
     qn_buf_init(&b->memory, QN_BODY_MEMORY_MAX);
 }
 
+void qn_body_of(struct qn_body *b, struct qn_buf *bytes)
+{
+    *b = (struct qn_body){.fd = -1, .max = bytes->len, .len = bytes->len, .memory = *bytes};
+    *bytes = (struct qn_buf){.limit = bytes->limit};
+}
+
 void qn_body_deinit(struct qn_body *b)
 {
     if (b->map)

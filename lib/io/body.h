@@ -35,6 +35,8 @@ struct qn_body {
 };
 
 void qn_body_init(struct qn_body *b, size_t max);
+/* A complete body in memory, of bytes that are taken over. */
+void qn_body_of(struct qn_body *b, struct qn_buf *bytes);
 void qn_body_deinit(struct qn_body *b);
 /* n is at most QN_BODY_MEMORY_MAX, and qn_body_full(b, n) must be false. QN_ELIMIT: more than max
  * bytes in all. */

@@ -9,6 +9,7 @@
 #include "io/http_target.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -142,6 +143,16 @@ bool qn_request_listens(const struct qn_http *h)
            !qn_request_finished(h);
 }
 
+/* Refuses a body that is too long, with the limit if it is not the setting. */
+static enum qn_next refuse_length(struct qn_http *h)
+{
+    char why[80];
+    if (!h->body->dir)
+        return qn_link_refuse(h->link, 413, NULL);
+    snprintf(why, sizeof why, "at most %zu bytes are possible here", h->body->max);
+    return qn_link_refuse(h->link, 413, why);
+}
+
 /* Decides from the head where the body goes, and refuses it if it is too large. */
 static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
 {
@@ -154,10 +165,13 @@ static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
         h->keep_alive = false;
         return deliver(h);
     }
-    if (s->ev.large_body && (b->dir = s->ev.large_body(s->ctx, h, &b->reserve_bytes)) != NULL)
-        b->max = SIZE_MAX / 2;
+    size_t max = 0;
+    if (s->ev.large_body)
+        b->dir = s->ev.large_body(s->ctx, h, &max, &b->reserve_bytes);
+    if (b->dir)
+        b->max = max > 0 ? max : SIZE_MAX / 2;
     if (f->has_length && (uint64_t)f->length > b->max)
-        return qn_link_refuse(l, 413, NULL);
+        return refuse_length(h);
     if (qn_reader_has_end(&l->in))
         return QN_GO_ON;
     h->unwanted = s->ev.unwanted_body && s->ev.unwanted_body(s->ctx, h);
@@ -265,7 +279,7 @@ enum qn_next qn_request_data(struct qn_http *h, const char *p, size_t n)
     if (!h->unwanted && !h->body->dir && !qn_request_grant_on(h, (int64_t)(h->body->len + n)))
         return qn_link_refuse(h->link, 429, NULL);
     if (h->unwanted || qn_body_add(h->body, p, n, &e))
-        return qn_link_refuse(h->link, 413, NULL);
+        return refuse_length(h);
     if (is_at_megabyte(h, n) && !qn_request_may_keep(h, &why))
         return qn_link_refuse(h->link, 507, why);
     return QN_GO_ON;
@@ -386,6 +400,8 @@ const void *qn_http_about(const struct qn_http *h)
 
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e)
 {
+    if (h->body->fd < 0)
+        return qn_fail(e, QN_EBUSY, "the request's body was not stored: try again");
     return qn_body_keep(h->body, path, e);
 }
 

@@ -81,11 +81,12 @@ struct qn_http_events {
     /* MUST be set. Writes the JSON body of a refusal. */
     void (*refuse)(void *ctx, const struct qn_http_refusal *r, struct qn_buf *body);
     /* MAY be set. A head has arrived: returns the folder in which the body is stored because it
-     * will be kept (qn_http_body_keep), with no limit of its size; NULL: an ordinary body. The
-     * folder's name is lent until the loop has ended. *reserve_bytes: free space to be left on the
-     * disk that a body is stored on, ordinary or kept: a body that would use it is refused with
-     * 507. */
-    const char *(*large_body)(void *ctx, const struct qn_http *h, int64_t *reserve_bytes);
+     * will be kept (qn_http_body_keep), or is larger than ordinary ones; NULL: an ordinary body.
+     * The folder's name is lent until the loop has ended. *max: the most bytes that such a body may
+     * have; 0, as it is at first: no limit. *reserve_bytes: free space to be left on the disk that
+     * a body is stored on, ordinary or kept: a body that would use it is refused with 507. */
+    const char *(*large_body)(void *ctx, const struct qn_http *h, size_t *max,
+                              int64_t *reserve_bytes);
     /* MAY be set. Returns how many bytes of kept bodies the owner of this request may still store,
      * including the bodies in transit; < 0: none. wanted: the bytes that the bodies in transit have
      * or announce. If the result is smaller, the request is refused with 507 and *why, a static
@@ -160,7 +161,7 @@ void qn_http_body_read(struct qn_http *h, qn_http_body_fn fn, void *ctx);
 void qn_http_body_pause(struct qn_http *h, bool paused);
 bool qn_http_body_thrown(const struct qn_http *h); /* the body was discarded */
 /* Gives a body that was stored in large_body's folder a name on the same file system. QN_ECONFLICT,
- * QN_EIO. */
+ * QN_EIO. QN_EBUSY: large_body gave no folder for it. */
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e);
 struct qn_arena *qn_http_arena(struct qn_http *h); /* freed with the request */
 

@@ -70,6 +70,10 @@ void qn_api_log_stream(const struct qn_watch_api *api, struct qn_http *h,
                        const char *id);        /* log_stream.c */
 extern const struct qn_ws_route qn_log_socket; /* the same over WebSocket */
 void qn_api_logs(const struct qn_watch_api *api, struct qn_http *h, const char *id); /* logs.c */
+void qn_api_requests(const struct qn_watch_api *api, struct qn_http *h,
+                     const char *id); /* requests.c */
+void qn_api_request(const struct qn_watch_api *api, struct qn_http *h, const char *id);
+void qn_api_requests_capture(const struct qn_watch_api *api, struct qn_http *h, const char *id);
 void qn_api_system_info(const struct qn_engines_api *api, struct qn_http *h,
                         const char *id); /* system.c */
 void qn_api_system_stats(const struct qn_engines_api *api, struct qn_http *h, const char *id);
@@ -103,11 +107,23 @@ void qn_api_ollama_blob(const struct qn_ollama_api *api, struct qn_http *h,
                         const char *id); /* _blobs.c */
 void qn_api_ollama_blob_put(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
 
+/* The browser page (page.c). The first replies with index.html, at every address of the page; the
+ * others with a file of the server's root, and of /ui/. */
+void qn_api_page(struct qn_http *h, const char *id);
+void qn_api_page_root_file(struct qn_http *h, const char *id);
+void qn_api_page_file(struct qn_http *h, const char *id);
+
 void qn_api_response(const struct qn_models_api *api, struct qn_http *h,
                      const char *id); /* responses.c */
 void qn_api_response_delete(const struct qn_models_api *api, struct qn_http *h, const char *id);
 void qn_api_response_cancel(const struct qn_models_api *api, struct qn_http *h, const char *id);
 void qn_api_response_input(const struct qn_models_api *api, struct qn_http *h, const char *id);
+
+void qn_api_answer(const struct qn_answering_api *api, struct qn_http *h,
+                   const char *id); /* answering.c */
+void qn_api_answer_stop(const struct qn_answering_api *api, struct qn_http *h, const char *id);
+void qn_api_answer_stream(const struct qn_answering_api *api, struct qn_http *h,
+                          const char *id); /* answer_stream.c */
 
 void qn_api_variants(const struct qn_hubs_api *api, struct qn_http *h,
                      const char *id); /* variants.c */
@@ -131,6 +147,28 @@ void qn_api_keys(const struct qn_settings_api *api, struct qn_http *h, const cha
 void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const char *id);
 void qn_api_key_remove(const struct qn_settings_api *api, struct qn_http *h, const char *id);
 void qn_api_shutdown(const struct qn_settings_api *api, struct qn_http *h, const char *id);
+
+void qn_api_chats(const struct qn_chats_api *api, struct qn_http *h, const char *id); /* chats.c */
+void qn_api_chat(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_search(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_add(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_change(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_remove(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chats_bulk(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chats_events(const struct qn_chats_api *api, struct qn_http *h,
+                         const char *id); /* chats_events.c */
+void qn_api_chats_export(const struct qn_chats_api *api, struct qn_http *h,
+                         const char *id); /* chats_export.c */
+void qn_api_chats_import(const struct qn_chats_api *api, struct qn_http *h,
+                         const char *id); /* chats_import.c */
+void qn_api_chat_message(const struct qn_chats_api *api, struct qn_http *h,
+                         const char *id); /* chats_messages.c */
+void qn_api_chat_message_add(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_message_change(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_message_remove(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_blob(const struct qn_chats_api *api, struct qn_http *h,
+                      const char *id); /* chats_blobs.c */
+void qn_api_chat_blob_add(const struct qn_chats_api *api, struct qn_http *h, const char *id);
 
 /* Answers a failed query to a hub; failed: the status if the hub caused the failure
  * (hub_answer.c). */

@@ -14,6 +14,7 @@ struct asker {
     struct qn_waiting client;
     char **wanted; /* partial files that downloads need, so they stay */
     size_t n_wanted;
+    bool dry; /* only what a deletion would free is wanted */
 };
 
 static struct asker *asker_new(struct qn_http *h)
@@ -23,11 +24,11 @@ static struct asker *asker_new(struct qn_http *h)
     return a;
 }
 
-static void write_deleted(struct qn_http *h, const struct qn_custody_result *r)
+static void write_deleted(struct qn_http *h, const struct qn_custody_result *r, bool dry)
 {
     struct qn_buf body, message;
     qn_buf_init(&message, QN_API_REPLY_MAX);
-    qn_buf_fmt(&message, "Deleted model: %s", r->model);
+    qn_buf_fmt(&message, dry ? "Model %s can be deleted" : "Deleted model: %s", r->model);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
@@ -39,6 +40,8 @@ static void write_deleted(struct qn_http *h, const struct qn_custody_result *r)
     qn_jw_ki64(&w, "files_kept", (int64_t)r->freed.kept);
     if (r->note)
         qn_jw_kstr(&w, "note", r->note);
+    if (dry)
+        qn_jw_kbool(&w, "dry_run", true);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
@@ -49,7 +52,7 @@ static void deleted(void *ctx, const struct qn_custody_result *result, const str
 {
     struct asker *a = ctx;
     if (qn_waiting_end(&a->client, e))
-        write_deleted(a->client.http, result);
+        write_deleted(a->client.http, result, a->dry);
     free(a);
 }
 
@@ -70,17 +73,22 @@ void qn_api_delete(const struct qn_disk_api *api, struct qn_http *h, const char 
     struct qn_json *doc;
     struct qn_error e = {0};
     const char *name = NULL;
+    bool dry = false;
     (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
-        struct qn_jref root = qn_json_root(doc);
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "dry_run");
         err = read_name(&root, &name, &e);
+        if (!err)
+            err = qn_json_bool_opt(&v, &dry, &e);
     }
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err) {
         struct asker *a = asker_new(h);
-        err = qn_custody_delete(api->custody, name, deleted, a, &e);
+        a->dry = dry;
+        err = dry ? qn_custody_preview(api->custody, name, deleted, a, &e)
+                  : qn_custody_delete(api->custody, name, deleted, a, &e);
         if (err) {
             qn_waiting_never_mind(&a->client);
             free(a);

@@ -256,10 +256,22 @@ static void write_engines(struct qn_jw *w, const struct qn_loaded *loaded, size_
     qn_jw_obj_end(w);
 }
 
+/* Writes who the client is to this server: its rights, and the name of its key. */
+static void write_client(struct qn_jw *w, const struct qn_http *h, enum view view)
+{
+    const struct qn_key *key = qn_auth_key(h);
+    qn_jw_key(w, "client");
+    qn_jw_obj(w);
+    qn_jw_kbool(w, "admin", view == ADMIN);
+    qn_jw_kstr(w, "key", key ? key->name : NULL);
+    qn_jw_obj_end(w);
+}
+
 void qn_api_health(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     unsigned parts = parts_of(qn_request_profile(h), qn_http_path(h));
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
+    enum view view = view_of(api, h);
     struct qn_buf body;
     (void)id;
     if (parts & QN_HEALTH_SILENT) {
@@ -278,10 +290,12 @@ void qn_api_health(const struct qn_watch_api *api, struct qn_http *h, const char
         write_engines(&w, loaded, n);
     if (parts & QN_HEALTH_SYSTEM)
         write_system(&w, api, !(parts & QN_HEALTH_ENGINES));
-    if (parts & QN_HEALTH_SERVER && !qn_auth_is_stranger(api->serving->auth, h))
+    if (parts & QN_HEALTH_SERVER && !qn_auth_is_stranger(api->serving->auth, h)) {
         qn_api_server_info_write(&w, api);
+        write_client(&w, h, view);
+    }
     if (parts & QN_HEALTH_MODELS)
-        write_models(&w, api, loaded, n, view_of(api, h));
+        write_models(&w, api, loaded, n, view);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);

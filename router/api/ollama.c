@@ -19,19 +19,12 @@ static const char api_version[] = "0.16.1";
 void qn_api_ollama_root(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     static const char running[] = "Ollama is running";
-    static const char page[] =
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>quince</title>"
-        "<h1>quince is running</h1><p>Programs for OpenAI's, Ollama's, Anthropic's or Lemonade's "
-        "API can use this address. <a href=\"/v1/models\">Models</a>, "
-        "<a href=\"/v1/health\">health</a>, <a href=\"/v1/stats\">statistics</a>.</html>\n";
     const char *accept = qn_http_header(h, "Accept");
     (void)api;
-    (void)id;
-    if (accept && strstr(accept, "text/html")) { /* the client is a browser */
-        qn_http_reply(h, 200, "text/html; charset=utf-8", page, sizeof page - 1);
-        return;
-    }
-    qn_http_reply(h, 200, "text/plain; charset=utf-8", running, sizeof running - 1);
+    if (accept && strstr(accept, "text/html")) /* the client is a browser */
+        qn_api_page(h, id);
+    else
+        qn_http_reply(h, 200, "text/plain; charset=utf-8", running, sizeof running - 1);
 }
 
 /* Says that Ollama's servers are not used. */

@@ -128,6 +128,71 @@ static const char *public_options(struct qn_http *h, const char *json)
     return out;
 }
 
+/* What a value of an option may be, for forms. */
+static void write_field(struct qn_jw *w, const struct qn_load_option *o)
+{
+    static const char *const types[] = {[QN_JSON_BOOL] = "bool",
+                                        [QN_JSON_NUMBER] = "number",
+                                        [QN_JSON_STRING] = "string",
+                                        [QN_JSON_ARRAY] = "array"};
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "name", o->name);
+    qn_jw_kstr(w, "type", types[o->type]);
+    if (o->max > o->min) {
+        qn_jw_ki64(w, "min", o->min);
+        qn_jw_ki64(w, "max", o->max);
+    }
+    if (o->type == QN_JSON_NUMBER)
+        qn_jw_kbool(w, "whole", o->whole);
+    if (o->words) {
+        qn_jw_key(w, "words");
+        qn_jw_arr(w);
+        for (const char *const *word = o->words; *word; word++)
+            qn_jw_str(w, *word);
+        qn_jw_arr_end(w);
+    }
+    qn_jw_kbool(w, "admin", o->admin);
+    qn_jw_obj_end(w);
+}
+
+static void write_fields(struct qn_jw *w, const struct qn_backend_type *type)
+{
+    static const struct qn_load_option context = {
+        .name = CONTEXT, .type = QN_JSON_NUMBER, .min = 1, .max = CONTEXT_MAX, .whole = true};
+    qn_jw_key(w, "fields");
+    qn_jw_arr(w);
+    write_field(w, &context);
+    for (const struct qn_load_option *o = type->load_options; o->name; o++)
+        write_field(w, o);
+    qn_jw_arr_end(w);
+}
+
+/* Writes the memory that a load would take now; null if it would be refused for an option. */
+static void write_memory(struct qn_jw *w, const struct qn_models_api *api, const struct view *v)
+{
+    struct qn_forecast f;
+    if (qn_inventory_forecast(api->models->inventory, v->row, v->wanted, &f, NULL)) {
+        qn_jw_knull(w, "memory");
+        return;
+    }
+    qn_jw_key(w, "memory");
+    qn_jw_obj(w);
+    qn_jw_ki64(w, "needed_bytes", f.needed_bytes);
+    if (f.may_bytes > 0)
+        qn_jw_ki64(w, "may_use_bytes", f.may_bytes);
+    else
+        qn_jw_knull(w, "may_use_bytes");
+    qn_jw_ki64(w, "ctx_size", shown_context(f.context));
+    qn_jw_kbool(w, "fits", f.loads);
+    qn_jw_kstr(w, "reason", f.loads ? NULL : f.why.message);
+    qn_jw_key(w, "evicts");
+    qn_jw_arr(w);
+    for (size_t i = 0; i < f.n_evicts; i++)
+        qn_jw_str(w, f.evicts[i]);
+    qn_jw_arr_end(w);
+    qn_jw_obj_end(w);
+}
+
 static void answer(const struct qn_models_api *api, struct qn_http *h, const struct view *all)
 {
     struct qn_buf body;
@@ -147,6 +212,8 @@ static void answer(const struct qn_models_api *api, struct qn_http *h, const str
     write_layers(&w, "effective", v, v->wanted);
     write_layers(&w, "defaults", v, "{}");
     qn_jw_ki64(&w, "resolved_ctx_size", resolved_context(api, v));
+    write_memory(&w, api, all);
+    write_fields(&w, v->type);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);

@@ -68,6 +68,7 @@ static void answer(const struct asker *a)
         write_number(&w, "likes", f->likes);
         qn_jw_kbool(&w, "has_gguf", f->gguf);
         qn_jw_kbool(&w, "gated", f->gated);
+        qn_jw_kstr(&w, "license", f->license);
         qn_jw_kstr(&w, "updated", *f->updated ? f->updated : NULL);
         qn_jw_obj_end(&w);
     }

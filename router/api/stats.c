@@ -1,4 +1,5 @@
-/* GET stats: the last request's figures, for its owner, and the totals since the start. */
+/* GET stats: the last request's figures, for its owner, and the totals since the start. ?times=false
+ * leaves out the times of its tokens. */
 #include "telemetry/stats.h"
 
 #include "access/auth.h"
@@ -79,7 +80,8 @@ void qn_api_stats(const struct qn_watch_api *api, struct qn_http *h, const char 
     qn_jw_ki64(&w, "output_tokens", s->output);
     qn_jw_ki64(&w, "prompt_tokens", s->prompt);
     qn_jw_ki64(&w, "cache_tokens", s->cached);
-    write_times(&w, s);
+    if (!qn_str_eq(qn_http_query(h, "times"), "false"))
+        write_times(&w, s);
     qn_jw_ki64(&w, "request_count_total", sums[QN_M_REQUESTS]);
     qn_jw_ki64(&w, "completed_count_total", sums[QN_M_COMPLETED]);
     qn_jw_ki64(&w, "failed_count_total", sums[QN_M_ERRORED]);

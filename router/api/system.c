@@ -176,6 +176,24 @@ static void write_storage(struct qn_jw *w, const struct qn_engines_api *api,
     qn_jw_obj_end(w);
 }
 
+/* What models may use of the machine's memory. */
+static void write_model_memory(struct qn_jw *w, const struct qn_engines_api *api)
+{
+    const struct qn_model_memory m = qn_inventory_memory(api->models->inventory);
+    qn_jw_key(w, "model_memory");
+    qn_jw_obj(w);
+    if (m.limit_bytes > 0)
+        qn_jw_ki64(w, "limit_bytes", m.limit_bytes);
+    else
+        qn_jw_knull(w, "limit_bytes");
+    if (m.free_bytes >= 0)
+        qn_jw_ki64(w, "free_bytes", m.free_bytes);
+    else
+        qn_jw_knull(w, "free_bytes");
+    qn_jw_ki64(w, "used_bytes", m.used_bytes);
+    qn_jw_obj_end(w);
+}
+
 static void answer(void *ctx, const struct qn_devices_view *view)
 {
     struct asker *a = ctx;
@@ -207,6 +225,7 @@ static void answer(void *ctx, const struct qn_devices_view *view)
                 });
         qn_jw_kbool(&w, "no_fetch_executables", a->api->no_fetch_executables);
         write_storage(&w, a->api, view, qn_api_sees_paths(a->api->serving, a->client.http));
+        write_model_memory(&w, a->api);
         qn_jw_key(&w, "cloud"); /* remote servers are models here, with the recipe remote */
         qn_jw_obj(&w);
         qn_jw_key(&w, "providers");
@@ -240,6 +259,7 @@ static void write_share(struct qn_jw *w, const char *key, int64_t value, double 
 void qn_api_system_stats(const struct qn_engines_api *api, struct qn_http *h, const char *id)
 {
     struct qn_gpu_use gpu = qn_gpu_use();
+    double watts = qn_cpu_power(&api->telemetry->power, qn_now_us());
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -252,6 +272,8 @@ void qn_api_system_stats(const struct qn_engines_api *api, struct qn_http *h, co
     write_share(&w, "gpu_percent", gpu.percent, 1);
     write_share(&w, "vram_gb", gpu.used_bytes, gb);
     qn_jw_knull(&w, "npu_percent"); /* no driver reports it */
+    write_share(&w, "cpu_power_w", watts < 0 ? -1 : (int64_t)(watts * 1e6), 1e6);
+    write_share(&w, "gpu_power_w", gpu.power_uw, 1e6);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);

@@ -82,12 +82,28 @@ struct qn_settings_api {
     struct qn_live *live;
 };
 
+/* Answers that the server writes into stored conversations. */
+struct qn_answering_api {
+    const struct qn_serving *serving;
+    struct qn_keys *keys;
+    struct qn_chats *chats;
+    struct qn_answering *answering;
+};
+
 /* What only Ollama's API needs. */
 struct qn_ollama_api {
     const struct qn_serving *serving;
     const struct qn_models *models;
     const struct qn_custody *custody;
     bool no_presets; /* the setting: clients may not make presets */
+};
+
+/* Stored chats. */
+struct qn_chats_api {
+    const struct qn_serving *serving;
+    struct qn_chats *chats;
+    struct qn_chats_events *events;
+    struct qn_chats_load *load; /* what is being done with much memory */
 };
 
 struct qn_apis {
@@ -99,6 +115,8 @@ struct qn_apis {
     struct qn_watch_api watch;
     struct qn_settings_api settings;
     struct qn_ollama_api ollama;
+    struct qn_chats_api chats;
+    struct qn_answering_api answering;
 };
 
 #endif

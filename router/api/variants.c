@@ -6,13 +6,15 @@
 #include "base/str.h"
 #include "library/inquiry.h"
 #include "models/inventory.h"
+#include "models/model_capabilities.h"
+#include "models/no_engine.h"
 #include "registry/hub.h"
 #include "registry/resolve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARIANTS_SHOWN = 5, VARIANTS_MAX = 1000 };
+enum { VARIANTS_SHOWN = 5, VARIANTS_MAX = 1000, LABELS_MAX = 1024 };
 #define ROOM_BESIDE ((int64_t)512 << 20) /* for a context and the program itself */
 
 struct asker {
@@ -108,6 +110,25 @@ static void write_tag(struct qn_jw *w, const struct asker *a, const struct qn_ch
     qn_jw_obj_end(w);
 }
 
+/* The reason why this version cannot run models of the repository, as far as the hub describes
+ * them; NULL: none. */
+static const char *why_not(const struct asker *a, const struct qn_variants *v)
+{
+    struct qn_buf labels;
+    qn_buf_init(&labels, LABELS_MAX);
+    struct qn_jw w = qn_jw_to(&labels);
+    qn_jw_arr(&w);
+    for (size_t i = 0; i < v->n_labels; i++)
+        qn_jw_str(&w, v->labels[i]);
+    qn_jw_arr_end(&w);
+    const char *why =
+        qn_no_engine(v->recipe, qn_labelled_capabilities(v->recipe, qn_buf_cstr(&labels)).has);
+    if (!why && a->repo->architecture)
+        why = qn_no_engine_for_architecture(v->recipe, a->repo->architecture);
+    qn_buf_deinit(&labels);
+    return why;
+}
+
 static void write_head(struct qn_jw *w, const struct asker *a, const struct qn_variants *v)
 {
     qn_jw_ksource(w, "checkpoint", a->checkpoint);
@@ -116,6 +137,13 @@ static void write_head(struct qn_jw *w, const struct asker *a, const struct qn_v
     qn_jw_kstr(w, "repo_kind", v->kind);
     qn_jw_kstr(w, "commit", a->repo->commit);
     qn_jw_kbool(w, "gated", a->repo->gated);
+    qn_jw_kstr(w, "license", a->repo->license);
+    qn_jw_kstr(w, "architecture", a->repo->architecture);
+    if (a->repo->context_length > 0)
+        qn_jw_ki64(w, "context_length", a->repo->context_length);
+    else
+        qn_jw_knull(w, "context_length");
+    qn_jw_kstr(w, "unsupported", why_not(a, v));
     qn_jw_kstr(w, "suggested_name", v->suggested_name);
     qn_jw_key(w, "suggested_labels");
     qn_jw_arr(w);

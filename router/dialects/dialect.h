@@ -106,9 +106,12 @@ struct qn_dialect {
     bool form;               /* the body is multipart/form-data */
     bool installs;  /* a known model that is not installed is downloaded at its first use */
     bool last_used; /* a request without a model uses the loaded model that was used last */
-    /* MAY. Tells which stored responses parse needs: *chain becomes the id of a response whose
-     * whole conversation is needed (unchanged if there is none), and the ids of single responses
-     * are written; returns their number. doc is an object that has not been checked. */
+    /* What is written for PROGRESS may be repeated: after it the request can still be repeated on a
+     * new process, as one of which the client has got nothing. */
+    bool progress_repeats;
+    /* MAY. Which stored responses parse needs: one whose whole conversation is needed (*chain is
+     * unchanged if none is), and single ones; returns the number of the latter. doc is an object
+     * that has not been checked. */
     size_t (*earlier)(const struct qn_json *doc, struct qn_arena *arena, const char **chain,
                       const char *ids[QN_EARLIER_MAX]);
     /* MUST. Fills rq; every error has the faulty member in e->param. */
@@ -139,5 +142,6 @@ extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate, qn_ollama_emb
 extern const struct qn_dialect qn_openai_transcribe, qn_openai_translate, qn_openai_speech;
 extern const struct qn_dialect qn_openai_generate, qn_openai_edit, qn_openai_vary, qn_upscale;
 extern const struct qn_dialect qn_anthropic, qn_anthropic_count, qn_tokenize_dialect;
+extern const struct qn_dialect qn_page_chat;
 
 #endif

@@ -1,8 +1,7 @@
-/* One inference request: read its body, make its jobs, wait for its model; see infer.h and
+/* One inference request: read its body, make its jobs, wait for its model; see client.h and
  * run_private.h. */
-#include "infer/infer.h"
+#include "infer/client.h"
 
-#include "access/client_id.h"
 #include "access/owner_salt.h"
 #include "answers/answer.h"
 #include "base/clock.h"
@@ -14,18 +13,33 @@
 #include "telemetry/logs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     RUN_ARENA_MAX = 512 * 1024 * 1024 /* limit of a body and of everything made from it */
 };
 
-static void gone(void *ctx)
+void qn_infer_cancel(struct qn_infer_run *r, const char *why)
 {
-    struct qn_infer_run *r = ctx;
-    qn_info("infer", "id=%s cancelled=client_gone ms=%lld", r->id,
+    qn_info("infer", "id=%s cancelled=%s ms=%lld", r->id, why,
             (long long)(qn_now_ms() - r->began_ms));
+    qn_infer_note(r, QN_REQUEST_CANCELLED, r->reply.started ? 200 : 0, "");
     qn_meter_end(&r->meter, QN_METER_CANCELLED);
+    qn_infer_let_go(r);
     qn_infer_free(r);
+}
+
+void qn_infer_look(const struct qn_infer_run *r, struct qn_infer_progress *out)
+{
+    *out = (struct qn_infer_progress){.stage = QN_INFER_PREPARING};
+    if (r->first) {
+        out->stage = QN_INFER_DOWNLOADING;
+    } else if (r->lease && qn_lease_waits(r->lease, &out->wait)) {
+        out->stage = out->wait.loading ? QN_INFER_LOADING : QN_INFER_QUEUED;
+    } else if (r->jobs && r->lease && r->open) {
+        out->stage = QN_INFER_COMPUTING;
+        out->context = qn_child_status(qn_lease_child(r->lease)).context;
+    }
 }
 
 /* The lease has been granted or refused. */
@@ -48,16 +62,16 @@ void qn_infer_wait_for_model(struct qn_infer_run *r)
     struct qn_load_options options = {.context = r->rq.context, .at_least = true};
     const struct qn_load_options *wanted = r->rq.context == QN_UNSET ? NULL : &options;
     r->admission =
-        (struct qn_admission){.client = qn_client_id(r->http),
-                              .owner = qn_client_owner(r->http),
+        (struct qn_admission){.client = r->name,
+                              .owner = r->owner,
                               /* a request without jobs only loads the model */
                               .slots = r->rq.n_jobs ? qn_infer_answers(&r->rq.jobs[0]) : 0,
                               .max_queue = r->rq.profile->queue,
                               .again = r->retried};
     qn_err err = qn_inventory_admit(r->with->models->inventory, r->rq.model, wanted, &r->admission,
                                     granted, r, &r->lease, &e);
-    if (!r->retried && (!err || r->admission.full))
-        qn_admission_tell(r->http, &r->admission.spot);
+    if (!r->retried && (!err || r->admission.full) && r->client->queued)
+        r->client->queued(r->client_ctx, &r->admission.spot);
     if (err)
         qn_infer_fail(r, &e, false);
 }
@@ -202,47 +216,50 @@ static void body_read(void *ctx)
                            read->chain, read->ids, read->n_ids, found, r);
 }
 
-/* Moves the body from the HTTP request to the run. */
-static void take_body(struct qn_infer_run *r)
+static const char *copy(struct qn_arena *arena, const char *text)
 {
-    struct qn_reading *x = &r->reading;
-    const char *type = qn_http_header(r->http, "Content-Type");
-    x->dialect = r->dialect;
-    x->arena = r->arena;
-    x->content_type = type ? qn_arena_strdup(r->arena, type) : NULL;
-    x->body = qn_http_body_take(r->http, &x->text, &x->n);
-    r->large = x->n > QN_READ_ON_LOOP_MAX;
+    return text ? qn_arena_strdup(arena, text) : NULL;
 }
 
-void qn_infer(const struct qn_inference *with, struct qn_http *h, const struct qn_dialect *dialect)
+/* Moves the body from the request to the run. */
+static void take_body(struct qn_infer_run *r, const struct qn_infer_request *from)
 {
-    qn_infer_as(with, h, dialect, NULL, qn_http_path(h));
+    r->reading = (struct qn_reading){.dialect = r->dialect,
+                                     .arena = r->arena,
+                                     .content_type = copy(r->arena, from->content_type),
+                                     .body = from->body,
+                                     .text = from->text,
+                                     .n = from->n};
+    r->large = from->n > QN_READ_ON_LOOP_MAX;
+    qn_infer_note_body(r, from->text, from->n);
 }
 
-void qn_infer_as(const struct qn_inference *with, struct qn_http *h,
-                 const struct qn_dialect *dialect, const char *model, const char *path)
+void qn_infer_id(const struct qn_inference *with, const char *owner,
+                 char out[static QN_REQUEST_ID_DIGITS + 1])
+{
+    qn_random_hex(out, QN_REQUEST_ID_DIGITS);
+    qn_logs_own(with->telemetry->logs, out, owner);
+}
+
+static struct qn_infer_run *run_new(const struct qn_inference *with,
+                                    const struct qn_infer_request *from)
 {
     struct qn_infer_run *r = qn_xcalloc(1, sizeof *r);
-    struct qn_error e = {0};
     r->with = with;
-    r->http = h;
-    r->dialect = dialect;
-    r->began_ms = r->wrote_ms = qn_now_ms();
-    qn_auth_caller(with->serving->auth, h, &r->caller);
-    qn_meter_begin(&r->meter, with->telemetry->metrics, with->telemetry->stats, qn_client_id(h),
-                   r->caller.owner);
-    qn_random_hex(r->id, QN_REQUEST_ID_DIGITS);
-    qn_random_hex(r->answer_id, QN_ANSWER_ID_DIGITS);
-    qn_logs_own(with->telemetry->logs, r->id, r->caller.owner);
-    const char *name = qn_admission_name(h, qn_request_profile(h), r->id);
-    const char *own = qn_client_request_id(h);
-    /* A client that names its requests probably looks for them in the log: level info. */
-    qn_log(own ? QN_LOG_INFO : QN_LOG_DEBUG, "infer", "id=%s name=%s client=\"%s\" own_name=\"%s\"",
-           r->id, name, qn_client_id(h), own ? own : "");
-    if (dialect->id_header)
-        qn_http_set_header(h, dialect->id_header, qn_arena_fmt(qn_http_arena(h), "req_%s", r->id));
-    qn_buf_init(&r->out, QN_REPLY_MAX);
+    r->dialect = from->dialect;
     r->rq.arena = r->arena = qn_arena_new(RUN_ARENA_MAX);
+    r->as = copy(r->arena, from->model);
+    r->path = copy(r->arena, from->path);
+    r->name = copy(r->arena, from->name);
+    r->owner = copy(r->arena, from->owner);
+    r->caller = from->caller;
+    r->limit_ms = from->limit_ms;
+    r->began_ms = r->wrote_ms = qn_now_ms();
+    memcpy(r->id, from->id, sizeof r->id);
+    qn_random_hex(r->answer_id, QN_ANSWER_ID_DIGITS);
+    qn_meter_begin(&r->meter, with->telemetry->metrics, with->telemetry->stats, r->name,
+                   r->caller.owner);
+    qn_buf_init(&r->out, QN_REPLY_MAX);
     r->reply = (struct qn_reply){
         .rq = &r->rq,
         .arena = r->rq.arena,
@@ -253,19 +270,27 @@ void qn_infer_as(const struct qn_inference *with, struct qn_http *h,
         .began_ms = r->began_ms,
     };
     r->rq.context = r->rq.keep_alive_ms = QN_UNSET;
-    r->rq.profile = qn_request_profile(h);
-    r->rq.family = qn_family_of(r->rq.profile, path);
-    r->as = model;
-    qn_http_on_gone(h, gone, r);
-    take_body(r);
-    qn_err err = QN_OK;
+    r->rq.profile = from->profile;
+    r->rq.family = from->family;
+    take_body(r, from);
+    return r;
+}
+
+void qn_infer_start(const struct qn_inference *with, const struct qn_infer_request *request,
+                    const struct qn_infer_client *client, void *ctx, struct qn_infer_run **out)
+{
+    struct qn_infer_run *r = run_new(with, request);
+    struct qn_error e = {0};
+    r->client = client;
+    r->client_ctx = ctx;
+    *out = r;
     if (with->serving->stopping)
-        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    if (!err)
-        err = qn_admission_limit(h, with->request_timeout_ms, &r->limit_ms, &e);
-    if (!err && r->limit_ms > 0)
+        qn_fail(&e, QN_EBUSY, "the server is stopping");
+    else if (request->why)
+        e = *request->why;
+    else if (r->limit_ms > 0)
         r->deadline = qn_timer_start(with->serving->loop, r->limit_ms, 0, too_late, r);
-    if (err)
+    if (e.code)
         qn_infer_fail(r, &e, false);
     else
         qn_infer_aside(r, read_body, body_read);

@@ -1,6 +1,6 @@
-/* Handles a request that needs a model, in any dialect: parse it, wait for the model's child, send
- * the jobs, pass their events to the dialect. Independent of particular dialects. Loop thread
- * only. */
+/* Handles an HTTP request that needs a model, in any dialect: parse it, wait for the model's child,
+ * send the jobs, pass their events to the dialect. Independent of particular dialects. Loop thread
+ * only. Requests of other origin are started with client.h. */
 #ifndef QN_INFER_INFER_H
 #define QN_INFER_INFER_H
 

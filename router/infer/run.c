@@ -3,7 +3,7 @@
  * For a large request a worker does everything whose cost is proportional to its size: parsing it,
  * encoding its jobs, writing a complete response, freeing all that. While a worker parses or writes
  * (aside), nothing else is done for the run; while it encodes, other jobs go on. A run that ends
- * meanwhile releases its lease and its connection at once, and its memory when the worker has
+ * meanwhile releases its lease and its client at once, and its memory when the worker has
  * finished. */
 #include "infer/run_private.h"
 
@@ -33,16 +33,19 @@ static void release(struct qn_infer_run *r)
         free_memory(r);
 }
 
-void qn_infer_free(struct qn_infer_run *r)
+void qn_infer_let_go(struct qn_infer_run *r)
 {
     qn_infer_stop_jobs(r);
     qn_timer_stop(r->beat);
     qn_timer_stop(r->deadline);
-    qn_timer_stop(r->resume);
     qn_timer_stop(r->unread);
     qn_pull_first_leave(r->first);
     qn_lease_release(r->lease);
     r->ended = true;
+}
+
+void qn_infer_free(struct qn_infer_run *r)
+{
     if (!r->busy)
         release(r);
 }

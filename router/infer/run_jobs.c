@@ -51,6 +51,17 @@ int64_t qn_infer_answers(const struct qn_job *job)
     return job->sampling.n == QN_UNSET ? 1 : job->sampling.n;
 }
 
+bool qn_infer_end_reasoning(struct qn_infer_run *r)
+{
+    struct qn_child *child = r->open ? qn_lease_child(r->lease) : NULL;
+    if (!child || !qn_child_status(child).ends_reasoning)
+        return false;
+    for (size_t i = 0; i < r->rq.n_jobs; i++)
+        if (r->jobs[i].up)
+            qn_child_end_reasoning(child, r->rq.jobs[i].id);
+    return true;
+}
+
 /* A request that the model refuses does not set the keep-alive time. */
 static void keep_model(struct qn_infer_run *r)
 {
@@ -118,7 +129,8 @@ static void on_event(void *ctx, const struct qn_event *ev)
     if (r->dialect->event(&r->reply, (size_t)(j - r->jobs), ev, &e)) {
         qn_infer_fail(r, &e, false);
     } else if (r->rq.stream && r->out.len) {
-        r->spoken = true;
+        if (ev->kind != QN_EV_PROGRESS || !r->dialect->progress_repeats)
+            r->spoken = true;
         qn_infer_flush(r);
     }
 }

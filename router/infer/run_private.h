@@ -1,15 +1,15 @@
-/* Shared by the files that implement infer.h: one inference request in progress. No other file
+/* Shared by the files that implement client.h: one inference request in progress. No other file
  * includes this. Loop thread, unless a function says otherwise.
  *
  * A run owns everything of one request: its lease on the model, one upstream per job, the response
- * in progress. It ends in exactly one of finish (all jobs ended), fail, or the client's
- * disconnection, and is freed there. */
+ * in progress. It ends in exactly one of finish (all jobs ended), fail, or cancel, and is freed
+ * there. */
 #ifndef QN_INFER_RUN_PRIVATE_H
 #define QN_INFER_RUN_PRIVATE_H
 
 #include "access/auth.h"
 #include "downloads/pull_first.h"
-#include "infer/infer.h"
+#include "infer/client.h"
 #include "infer/kept.h"
 #include "infer/model_choice.h"
 #include "infer/reading.h"
@@ -17,8 +17,7 @@
 #include "models/inventory.h"
 #include "models/upstream.h"
 #include "telemetry/meter.h"
-
-struct qn_infer_run;
+#include "telemetry/requests.h"
 
 struct qn_infer_job {
     struct qn_infer_run *run;
@@ -29,9 +28,13 @@ struct qn_infer_job {
 
 struct qn_infer_run {
     const struct qn_inference *with;
-    struct qn_http *http;
+    const struct qn_infer_client *client;
+    void *client_ctx;
     const struct qn_dialect *dialect;
-    const char *as; /* the model, whatever the request names; NULL: the named one */
+    const char *as;           /* the model, whatever the request names; NULL: the named one */
+    const char *name, *owner; /* of the client, for the fair queue */
+    const char *path;           /* for the list of requests */
+    struct qn_capture *capture; /* NULL: its texts are not captured, or have been handed over */
     struct qn_request rq;
     struct qn_reply reply;
     struct qn_arena *arena;
@@ -47,17 +50,14 @@ struct qn_infer_run {
     struct qn_pull_first *first;    /* NULL: no download is waited for */
     struct qn_lease *lease;
     struct qn_infer_job *jobs;
-    size_t open;              /* jobs that have not ended */
-    struct qn_stream *stream; /* NULL: the head has not been sent */
+    size_t open; /* jobs that have not ended */
     struct qn_admission admission;
     struct qn_timer *beat;
     struct qn_timer *deadline; /* NULL: no time limit */
-    struct qn_timer *resume;   /* the stream has room again; runs outside the stream's callback */
     struct qn_timer *unread;   /* paused: the next check whether the client reads */
     int64_t unread_bytes;      /* at the last check */
     bool paused;
     bool spoken;     /* part of the response's content has been sent */
-    bool headed;     /* the request's own headers have been set */
     bool retried;    /* the request has been repeated once after a failure of the child */
     bool kept;       /* the keep-alive time has been set */
     bool late;       /* the time limit has been exceeded */
@@ -87,7 +87,9 @@ void qn_infer_aside(struct qn_infer_run *r, qn_post_fn work, qn_post_fn then);
  * meanwhile, and may have been freed. */
 bool qn_infer_is_back(struct qn_infer_run *r);
 void qn_infer_late_words(const struct qn_infer_run *r, struct qn_error *e);
-/* Frees everything except the http request, which has been responded to or is gone. */
+/* Stops the run's work and releases its model; it must be freed in the same turn of the loop. */
+void qn_infer_let_go(struct qn_infer_run *r);
+/* Frees the run, at once or when no worker uses it any more. */
 void qn_infer_free(struct qn_infer_run *r);
 
 /* ---- run_jobs.c ---- */
@@ -98,14 +100,24 @@ void qn_infer_start_jobs(struct qn_infer_run *r); /* once the lease is granted *
 void qn_infer_stop_jobs(struct qn_infer_run *r);
 void qn_infer_pause_jobs(struct qn_infer_run *r, bool paused);
 
+/* ---- note.c ---- */
+
+/* Captures the request's body, if texts are captured now. */
+void qn_infer_note_body(struct qn_infer_run *r, const char *text, size_t n);
+/* Captures what is in r->out, likewise. Called before it is sent. */
+void qn_infer_note_reply(struct qn_infer_run *r);
+/* Adds the run to the list of requests, with what is in r->out; before qn_meter_end. status: that
+ * of the response, or of the error in a stream; 0: none. error: "" or its message. */
+void qn_infer_note(struct qn_infer_run *r, enum qn_request_end end, int status, const char *error);
+
 /* ---- run_reply.c ---- */
 
-/* Sends what the dialect has written, after the head. */
+/* Sends what the dialect has written. */
 void qn_infer_flush(struct qn_infer_run *r);
 void qn_infer_beat(void *ctx); /* timer callback: sends a keep-alive if needed */
 /* While the client does not read, checks whether other requests wait for the model. */
 void qn_infer_watch_reader(struct qn_infer_run *r, bool watched);
-/* The two ends of a request whose client is connected; the run is freed. */
+/* The two ends of a request whose client waits for its response; the run is freed. */
 void qn_infer_fail(struct qn_infer_run *r, const struct qn_error *e, bool loading);
 void qn_infer_finish(struct qn_infer_run *r);
 

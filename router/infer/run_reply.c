@@ -16,7 +16,7 @@ static void look_at_reader(void *ctx)
 {
     struct qn_infer_run *r = ctx;
     struct qn_error e = {0};
-    int64_t now = qn_http_unread(r->http);
+    int64_t now = r->client->unread(r->client_ctx);
     bool reads = r->unread_bytes - now >= QN_INFER_UNREAD_BYTES;
     r->unread_bytes = now;
     if (reads || r->aside || !r->open || !qn_lease_is_wanted(r->lease))
@@ -32,86 +32,50 @@ void qn_infer_watch_reader(struct qn_infer_run *r, bool watched)
 {
     qn_timer_stop(r->unread);
     r->unread = NULL;
-    if (!watched)
+    if (!watched || !r->client->unread)
         return;
-    r->unread_bytes = qn_http_unread(r->http);
+    r->unread_bytes = r->client->unread(r->client_ctx);
     r->unread = qn_timer_start(r->with->serving->loop, QN_INFER_UNREAD_MS, QN_INFER_UNREAD_MS,
                                look_at_reader, r);
 }
 
-static void resume(void *ctx)
+void qn_infer_resume(struct qn_infer_run *r)
 {
-    struct qn_infer_run *r = ctx;
-    qn_timer_stop(r->resume);
-    r->resume = NULL;
-    if (!qn_stream_full(r->stream))
-        qn_infer_pause_jobs(r, false);
+    qn_infer_pause_jobs(r, false);
 }
 
-/* Uses a timer: the stream must not be written from this callback, and a resumed job may have data
- * at once. */
-static void drained(void *ctx)
+static struct qn_infer_head head_of(const struct qn_infer_run *r, const char *type)
 {
-    struct qn_infer_run *r = ctx;
-    if (!r->resume)
-        r->resume = qn_timer_start(r->with->serving->loop, 0, 0, resume, r);
-}
-
-static void set_headers(struct qn_infer_run *r)
-{
-    if (r->headed)
-        return;
-    r->headed = true;
-    for (size_t i = 0; i < r->rq.n_headers; i++)
-        qn_http_set_header(r->http, r->rq.headers[i].name, r->rq.headers[i].value);
+    return (struct qn_infer_head){.type = r->reply.type ? r->reply.type : type,
+                                  .headers = r->rq.headers,
+                                  .n_headers = r->rq.n_headers};
 }
 
 void qn_infer_flush(struct qn_infer_run *r)
 {
     if (!r->out.len)
         return;
-    if (!r->stream) {
-        set_headers(r);
-        qn_http_set_header(r->http, "Cache-Control", "no-cache");
-        const char *type = r->reply.type ? r->reply.type : r->dialect->stream_type;
-        r->stream = qn_http_stream(r->http, 200, type, drained, r);
-        r->reply.started = true;
-    }
-    qn_stream_write(r->stream, r->out.data, r->out.len);
+    struct qn_infer_head head = head_of(r, r->dialect->stream_type);
+    r->reply.started = true;
+    qn_infer_note_reply(r);
+    bool full = r->client->write(r->client_ctx, &head, r->out.data, r->out.len);
     qn_buf_clear(&r->out);
     r->wrote_ms = qn_now_ms();
-    if (qn_stream_full(r->stream))
+    if (full)
         qn_infer_pause_jobs(r, true);
 }
 
-/* Ends a request whose client is connected: the run is freed, then the response ends. */
-static void answer_end(struct qn_infer_run *r, int status)
+/* Ends the response and frees the run. The model is released first: the end of the response may
+ * begin the client's next request. */
+static void answer_end(struct qn_infer_run *r, const struct qn_problem *p, int64_t again_s)
 {
-    struct qn_http *h = r->http;
-    qn_http_on_gone(h, NULL, NULL);
-    if (r->stream) {
-        bool cut = r->reply.cut;
-        qn_infer_flush(r);
-        struct qn_stream *s = r->stream;
-        qn_infer_free(r);
-        if (cut)
-            qn_http_abort(h);
-        else
-            qn_stream_end(s);
-        return;
-    }
-    set_headers(r);
-    const char *type = NULL;
-    if (status == 200 && r->reply.type)
-        type = qn_arena_strdup(qn_http_arena(h), r->reply.type);
-    struct qn_buf body = r->out;
-    r->out = (struct qn_buf){0};
+    qn_infer_let_go(r);
+    r->client->end(r->client_ctx, &(struct qn_infer_end){.problem = p,
+                                                         .again_s = again_s,
+                                                         .head = head_of(r, NULL),
+                                                         .rest = &r->out,
+                                                         .cut = r->reply.cut});
     qn_infer_free(r);
-    if (type || !body.overflow)
-        qn_http_reply_taking(h, status, type ? type : "application/json", &body);
-    else
-        qn_answer_json(h, status, &body);
-    qn_buf_deinit(&body);
 }
 
 /* A response that could only be cut off, but of which nothing has been sent yet because its first
@@ -120,9 +84,8 @@ static void write_failure(struct qn_infer_run *r, const struct qn_problem *p)
 {
     qn_buf_clear(&r->out);
     r->dialect->fail(&r->reply, p);
-    if (!r->reply.cut || !qn_http_stream_revoke(r->http))
+    if (!r->reply.cut || !r->client->revoke || !r->client->revoke(r->client_ctx))
         return;
-    r->stream = NULL;
     r->reply.started = r->reply.cut = false;
     qn_buf_clear(&r->out);
     r->dialect->fail(&r->reply, p);
@@ -151,13 +114,11 @@ void qn_infer_fail(struct qn_infer_run *r, const struct qn_error *e, bool loadin
     qn_log(status >= 500 && e->code != QN_EBUSY ? QN_LOG_WARN : QN_LOG_INFO, "infer",
            "id=%s model=%s status=%d error=%s param=%s message=\"%s\"", r->id,
            r->rq.model ? r->rq.model : "", status, qn_err_name(e->code), e->param, e->message);
-    qn_meter_end(&r->meter, QN_METER_ERRORED);
     qn_infer_stop_jobs(r);
     write_failure(r, &p);
-    if (!r->stream && (status == 503 || status == 429))
-        qn_http_set_header(r->http, "Retry-After",
-                           qn_arena_fmt(r->rq.arena, "%lld", (long long)again_s));
-    answer_end(r, status);
+    qn_infer_note(r, QN_REQUEST_FAILED, status, p.error->message);
+    qn_meter_end(&r->meter, QN_METER_ERRORED);
+    answer_end(r, &p, again_s);
 }
 
 static void write_end(void *ctx)
@@ -181,6 +142,7 @@ static void finished(void *ctx)
     }
     int64_t first_ms =
         r->meter.first_us ? (r->meter.first_us - r->meter.began_us) / 1000 : 0; /* until a word */
+    qn_infer_note(r, QN_REQUEST_COMPLETED, 200, "");
     qn_meter_end(&r->meter, QN_METER_COMPLETED);
     double ms = r->meter.output_ms;
     if (r->lease) /* an unload needs none */
@@ -198,7 +160,7 @@ static void finished(void *ctx)
     }
     if (r->rq.stream)
         qn_infer_flush(r);
-    answer_end(r, 200);
+    answer_end(r, NULL, 0);
 }
 
 void qn_infer_finish(struct qn_infer_run *r)

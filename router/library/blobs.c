@@ -320,7 +320,7 @@ void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, cons
 
 /* Paths are compared after resolving symbolic links, because the catalog's rows have resolved
  * paths. */
-static bool is_blob(const struct qn_blobs *b, const char *path)
+bool qn_blob_is(const struct qn_blobs *b, const char *path)
 {
     char *dir = realpath(b->dir, NULL);
     size_t n = dir ? strlen(dir) : 0;
@@ -339,7 +339,7 @@ static bool has_file(const struct qn_model_row *row, const char *path)
 
 void qn_blob_release(const struct qn_blobs *b, const struct qn_snapshot *snap, const char *path)
 {
-    if (!is_blob(b, path))
+    if (!qn_blob_is(b, path))
         return;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++)
         if (has_file(qn_snapshot_at(snap, i), path))

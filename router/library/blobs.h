@@ -51,6 +51,9 @@ typedef void (*qn_blob_done)(void *ctx, const struct qn_error *e);
 void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, const char *owner,
                  qn_blob_done done, void *ctx);
 
+/* Whether this file of a row is a blob that a client uploaded. */
+bool qn_blob_is(const struct qn_blobs *b, const char *path);
+
 /* To be called when a row with this file has been removed from the catalog: deletes the file if it
  * is a blob that no other row has. */
 void qn_blob_release(const struct qn_blobs *b, const struct qn_snapshot *snap, const char *path);

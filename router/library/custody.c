@@ -29,7 +29,8 @@ struct leaving {
     const char **files;
     int64_t *sizes;
     size_t n_files;
-    struct qn_snapshot *left; /* the remaining models */
+    struct qn_snapshot *left; /* the remaining models; in a preview all models */
+    bool preview;             /* nothing is changed */
     struct qn_custody_result result;
     char note[NOTE_MAX];
     struct qn_error error;
@@ -47,7 +48,7 @@ static void finish(struct leaving *l)
                      : "its files are kept: quince did not download them");
     if (l->note[0])
         l->result.note = l->note;
-    if (!l->error.code)
+    if (!l->error.code && !l->preview)
         qn_info("custody", "model=%s deleted=1 freed_bytes=%lld files=%zu kept=%zu", l->name,
                 (long long)l->result.freed.size_bytes, l->result.freed.files, l->result.freed.kept);
     l->done(l->ctx, &l->result, l->error.code ? &l->error : NULL);
@@ -132,6 +133,8 @@ static void note_keeper(struct leaving *l)
     snprintf(l->note, sizeof l->note,
              "its files belong to %.40s and are kept; the model is removed from quince's list",
              l->keeper);
+    if (l->preview)
+        return;
     qn_catalog_set_forgotten(l->with->models->catalog, l->files[0], true, NULL, NULL);
 }
 
@@ -145,6 +148,25 @@ static struct leaving *leaving_new(const struct qn_custody *with, const char *na
     l->done = done;
     l->ctx = ctx;
     return l;
+}
+
+/* Copies what a deletion needs of the row. */
+static void note_row(struct leaving *l, const struct qn_model_row *row)
+{
+    l->keeper = qn_arena_strdup(l->arena, row->keeper);
+    l->files = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->files);
+    l->sizes = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->sizes);
+    for (size_t i = 0; i < row->n_files; i++) {
+        l->sizes[i] = row->sizes[i] > 0 ? row->sizes[i] : 0;
+        l->files[l->n_files++] = qn_arena_strdup(l->arena, row->files[i]);
+    }
+    note_keeper(l);
+}
+
+static qn_err fail_builtin(const char *name, struct qn_error *e)
+{
+    return qn_fail_param(e, QN_EINVAL, "model", "'%s' ships with quince and cannot be deleted",
+                         name);
 }
 
 static qn_err fail_finishing(const char *name, struct qn_error *e)
@@ -180,8 +202,7 @@ qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_cus
     if (err)
         return err;
     if (row->builtin) {
-        err = qn_fail_param(e, QN_EINVAL, "model", "'%s' ships with quince and cannot be deleted",
-                            row->name);
+        err = fail_builtin(row->name, e);
         qn_snapshot_unref(snap);
         return err;
     }
@@ -191,19 +212,54 @@ qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_cus
         return err;
     }
     struct leaving *l = leaving_new(with, row->name, done, ctx);
-    l->keeper = qn_arena_strdup(l->arena, row->keeper);
-    l->files = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->files);
-    l->sizes = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->sizes);
-    for (size_t i = 0; i < row->n_files; i++) {
-        l->sizes[i] = row->sizes[i] > 0 ? row->sizes[i] : 0;
-        l->files[l->n_files++] = qn_arena_strdup(l->arena, row->files[i]);
-    }
-    note_keeper(l);
+    note_row(l, row);
     /* A model that another model's process computes, or that is not loaded, counts as unloaded. */
     if (qn_inventory_computes(snap, row) != row ||
         qn_inventory_unload(with->models->inventory, l->name, on_unloaded, l, NULL))
         on_unloaded(l);
     qn_snapshot_unref(snap);
+    return QN_OK;
+}
+
+/* ---- previews ---- */
+
+/* Runs on a worker: counts the files that a deletion would free. */
+static void count_files(void *ctx)
+{
+    struct leaving *l = ctx;
+    struct qn_used_files *used = qn_used_files_without(l->left, l->name);
+    bool ours = qn_str_eq(l->keeper, QN_KEEPER_QUINCE);
+    for (size_t i = 0; i < l->n_files; i++) {
+        bool goes = qn_blob_is(l->with->blobs, l->files[i]) ||
+                    (ours && qn_store_fetched(l->with->store, l->files[i]));
+        if (goes && !qn_used_files_has(used, l->files[i])) {
+            l->result.freed.files++;
+            l->result.freed.size_bytes += l->sizes[i];
+        } else {
+            l->result.freed.kept++;
+        }
+    }
+    qn_used_files_free(used);
+}
+
+qn_err qn_custody_preview(const struct qn_custody *with, const char *name, qn_custody_done done,
+                          void *ctx, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find_exactly(with->models->inventory, name, &snap, &row, e);
+    if (err)
+        return err;
+    if (row->builtin) {
+        err = fail_builtin(row->name, e);
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    struct leaving *l = leaving_new(with, row->name, done, ctx);
+    l->preview = true;
+    l->left = snap;
+    note_row(l, row);
+    qn_loop_work(with->serving->loop, count_files, freed, l);
     return QN_OK;
 }
 

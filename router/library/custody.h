@@ -33,6 +33,11 @@ typedef void (*qn_custody_done)(void *ctx, const struct qn_custody_result *resul
 qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_custody_done done,
                          void *ctx, struct qn_error *e);
 
+/* What qn_custody_delete would free now; nothing is changed. A file that a snapshot of another
+ * program leads to counts as freed here, although it will be kept. */
+qn_err qn_custody_preview(const struct qn_custody *with, const char *name, qn_custody_done done,
+                          void *ctx, struct qn_error *e);
+
 /* Writes {"files":[{"path","size_bytes","kind"}],"freed_bytes"}: what a clean-up removed, or would
  * remove. wanted: the sorted paths of partial files that downloads still need; lent until done is
  * called. */

@@ -83,6 +83,7 @@ static void on_ready(struct qn_child *c, const struct qn_control *m)
     c->ready_context = m->context;
     c->ready_memory = m->memory_bytes;
     c->ready_gpu = m->gpu_bytes;
+    c->ends_reasoning = m->ends_reasoning;
     c->ready_slots = m->slots;
     snprintf(c->ready_upstream, sizeof c->ready_upstream, "%s", m->upstream ? m->upstream : "");
     snprintf(c->ready_upstream_key, sizeof c->ready_upstream_key, "%s",

@@ -50,6 +50,7 @@ struct qn_child {
     int64_t grace_ms;
     double progress;
     int64_t ready_context, ready_memory, ready_gpu, ready_slots, ready_threads;
+    bool ends_reasoning;
     char ready_upstream[QN_CONTROL_UPSTREAM_MAX + 1], ready_upstream_key[QN_SECRET_HEX + 1];
     bool asked_directly;
     char template_warning[QN_ERROR_MESSAGE_MAX + 1]; /* reported by the process; "": none */

@@ -199,6 +199,16 @@ void qn_child_set_threads(struct qn_child *c, int threads)
     qn_child_link_send(&c->link, &m);
 }
 
+void qn_child_end_reasoning(struct qn_child *c, const char *job)
+{
+    struct qn_control m;
+    if (c->in.state != QN_INST_READY)
+        return;
+    qn_control_init(&m, QN_CTL_END_REASONING);
+    m.job = job;
+    qn_child_link_send(&c->link, &m);
+}
+
 struct qn_child_status qn_child_status(const struct qn_child *c)
 {
     return (struct qn_child_status){
@@ -208,6 +218,7 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .context = c->ready_context,
         .memory_bytes = c->ready_memory,
         .gpu_bytes = c->ready_gpu,
+        .ends_reasoning = c->ends_reasoning,
         .slots = c->ready_slots,
         .upstream = c->ready_upstream,
         .upstream_key = c->ready_upstream_key,

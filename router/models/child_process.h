@@ -67,6 +67,7 @@ struct qn_child_status {
                              forwarded; "": none */
     bool asked_directly;  /* requests other than jobs have been forwarded to that server: its cache
                              may contain prompts that the child knows nothing of */
+    bool ends_reasoning;  /* it obeys qn_child_end_reasoning */
     const char *template_warning; /* lent: why a built-in template replaces the model's chat
                                      template; "": it does not */
     /* lent: the key that `upstream` wants as Authorization: Bearer; "": none */
@@ -118,6 +119,9 @@ void qn_child_set_limits(struct qn_child *c, const struct qn_child_limits *limit
 void qn_child_set_pinned(struct qn_child *c, bool pinned);
 /* Sets the number of threads of the running child, at once, and of later starts. */
 void qn_child_set_threads(struct qn_child *c, int threads);
+
+/* The model is to end the reasoning of a job that runs on the child, and to answer. job: its id. */
+void qn_child_end_reasoning(struct qn_child *c, const char *job);
 
 struct qn_child_status qn_child_status(const struct qn_child *c);
 /* Notes that a request is forwarded unchanged to the server behind the child; this holds until that

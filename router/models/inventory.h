@@ -13,6 +13,7 @@
 #include "io/loop.h"
 #include "models/child_process.h"
 #include "models/queue_spot.h"
+#include "models/residency.h"
 #include "settings/kinds.h"
 
 #include <stdbool.h>
@@ -124,6 +125,31 @@ struct qn_load_options {
     bool anew;   /* tried even if the same load has failed lately */
 };
 
+/* What a load would need, and what it would do, if it were requested now. */
+struct qn_forecast {
+    int64_t needed_bytes; /* measured when the model ran last with these options, else estimated */
+    int64_t may_bytes;    /* memory that models may use together now; <= 0: no limit */
+    int64_t context;      /* tokens that are planned; 0: the process chooses */
+    bool loads;           /* false: the load would be refused, with the reason in `why` */
+    struct qn_error why;
+    size_t n_evicts; /* models that would be evicted first; names lent until the next loop turn */
+    const char *evicts[QN_RESIDENTS_MAX];
+};
+
+/* Fills *out for a load with these saved options (a JSON object) in place of the row's. Nothing is
+ * loaded or changed. QN_EINVAL and others, with the option as param: such a load would be refused
+ * for an option. */
+qn_err qn_inventory_forecast(struct qn_inventory *inv, const struct qn_model_row *row,
+                             const char *saved, struct qn_forecast *out, struct qn_error *e);
+
+/* The memory of the machine as it limits models. */
+struct qn_model_memory {
+    int64_t limit_bytes; /* for all models together; <= 0: no limit */
+    int64_t free_bytes;  /* of the machine; < 0: unknown */
+    int64_t used_bytes;  /* by models' processes, as planned */
+};
+struct qn_model_memory qn_inventory_memory(struct qn_inventory *inv);
+
 struct qn_lease;
 
 /* Called once, never from within qn_inventory_acquire. err: code QN_OK, or why the model could not
@@ -168,6 +194,16 @@ void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int6
 /* The sequences that the lease was admitted for have ended: their slots become free while the lease
  * still holds the model. Their duration goes into the estimates of waiting times. Call once. */
 void qn_lease_rest(struct qn_lease *lease);
+/* Why a waiting lease has not been granted yet. False: it waits no longer. */
+struct qn_lease_wait {
+    struct qn_queue_spot spot; /* as in qn_admission, at this moment */
+    bool loading;              /* the model is being loaded: */
+    double progress;           /* how much of it, 0 to 1 */
+    /* why loading cannot begin, as a sentence for users; "": it need not wait. Lent until the next
+     * turn of the loop */
+    const char *reason;
+};
+bool qn_lease_waits(const struct qn_lease *lease, struct qn_lease_wait *out);
 /* True when requests wait for a slot of the model, or another model waits for its memory. Granted
  * leases only. */
 bool qn_lease_is_wanted(const struct qn_lease *lease);

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct qn_resident facts_of(const struct qn_model_slot *p)
@@ -220,20 +221,15 @@ struct thought {
     struct qn_plan todo;
 };
 
-static qn_err think(struct qn_model_slot *p, struct thought *t, struct qn_error *e)
+/* Plans a load of p that needs t->needs bytes. running: the model slot whose process it would
+ * replace, p itself unless p is only a model of it; NULL: none. */
+static void weigh(const struct qn_model_slot *p, const struct qn_model_slot *running,
+                  struct thought *t)
 {
     struct qn_inventory *inv = p->inv;
     struct qn_resident live[QN_RESIDENTS_MAX];
-    struct qn_snapshot *snap;
-    const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(inv, p->id.name, &snap, &row, e);
-    if (err)
-        return err;
-    qn_model_slot_note_options(p, row);
-    t->needs = needed_memory(p, row);
-    qn_snapshot_unref(snap);
-    t->n = qn_model_slots_resident(inv, p, live, t->model_slots);
-    t->may = memory_budget(inv, live, t->model_slots, t->n, own_memory(p));
+    t->n = qn_model_slots_resident(inv, running, live, t->model_slots);
+    t->may = memory_budget(inv, live, t->model_slots, t->n, running ? own_memory(running) : 0);
     t->todo = (struct qn_plan){0};
     struct qn_resident want = facts_of(p);
     want.memory_bytes = t->needs;
@@ -247,6 +243,20 @@ static qn_err think(struct qn_model_slot *p, struct thought *t, struct qn_error 
         .threads = inv->config.threads,
     };
     qn_residency_plan(live, t->n, &want, &budget, &t->todo);
+}
+
+static qn_err think(struct qn_model_slot *p, struct thought *t, struct qn_error *e)
+{
+    struct qn_inventory *inv = p->inv;
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, p->id.name, &snap, &row, e);
+    if (err)
+        return err;
+    qn_model_slot_note_options(p, row);
+    t->needs = needed_memory(p, row);
+    qn_snapshot_unref(snap);
+    weigh(p, p, t);
     return QN_OK;
 }
 
@@ -312,6 +322,67 @@ void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *e
         break;
     }
 }
+
+/* ---- forecasts ---- */
+
+/* The model slot is one of its own, so that the model's real one, its leases and its process stay
+ * as they are. */
+qn_err qn_inventory_forecast(struct qn_inventory *inv, const struct qn_model_row *row,
+                             const char *saved, struct qn_forecast *out, struct qn_error *e)
+{
+    char *options = qn_xstrdup(saved), *name = qn_xstrdup(row->name);
+    int64_t token = qn_row_number(row->details, "kv_token_bytes");
+    struct qn_model_slot_load load = {.context = QN_UNSET, .saved = options};
+    struct qn_model_slot *real = qn_model_slot_find(inv, row->name),
+                         p = {
+                             .inv = inv,
+                             .id = {.name = name,
+                                    .type = qn_backend_type_find(row->type),
+                                    .size_bytes = row->size_bytes,
+                                    .kv_token_bytes = token != QN_UNSET ? token : 0},
+                             .load = {.kept = &load},
+                         };
+    struct qn_model_slot_want w = {0};
+    struct thought t = {0};
+    *out = (struct qn_forecast){0};
+    qn_err err = qn_inventory_check_row(inv, row, e);
+    if (!err) {
+        qn_model_slot_note_options(&p, row);
+        err = qn_model_slot_want(&p, row, &load, &w, e);
+    }
+    if (!err) {
+        bool same = real && real->process.measured_bytes > 0 && qn_model_slot_runs_with(real, &w);
+        t.needs = same ? real->process.measured_bytes : qn_model_slot_estimate(&p, w.context);
+        weigh(&p, real, &t);
+        out->needed_bytes = t.needs;
+        out->may_bytes = t.may;
+        out->context = w.context;
+        out->loads = may_load(&p, &t, &out->why);
+        for (size_t i = 0; out->loads && i < t.todo.n_evict; i++)
+            out->evicts[out->n_evicts++] = t.model_slots[t.todo.evict[i]]->id.name;
+    }
+    qn_model_slot_want_deinit(&w);
+    free(p.policy.noted);
+    free(options);
+    free(name);
+    return err;
+}
+
+struct qn_model_memory qn_inventory_memory(struct qn_inventory *inv)
+{
+    struct qn_resident live[QN_RESIDENTS_MAX];
+    struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
+    struct qn_model_memory out = {.limit_bytes = inv->config.memory_bytes, .free_bytes = -1};
+    size_t n = qn_model_slots_resident(inv, NULL, live, model_slots);
+    if (inv->config.free_memory)
+        out.free_bytes = inv->config.free_memory();
+    for (size_t i = 0; i < n; i++)
+        if (!live[i].elsewhere)
+            out.used_bytes += live[i].memory_bytes;
+    return out;
+}
+
+/* ---- failures for lack of memory ---- */
 
 /* True when the process reported a lack of memory, or the system killed it, as it does when memory
  * is short. Other ends do not depend on memory. */

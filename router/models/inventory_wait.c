@@ -1,5 +1,5 @@
-/* What a request that begins to wait for a model is told: its position in the queue and the
- * estimated waiting time, including the time of other models that come first. Estimates are means
+/* What a request that waits for a model is told: its position in the queue and the estimated
+ * waiting time, including the time of other models that come first. Estimates are means
  * of measured values; what was never measured counts as 0. See inventory_private.h. */
 #include "models/inventory_private.h"
 
@@ -94,4 +94,19 @@ struct qn_queue_spot qn_model_slot_spot(struct qn_model_slot *p, size_t waiting,
         .loading_ms = loading_ms(p),
         .others_ms = others_ms(p),
     });
+}
+
+bool qn_lease_waits(const struct qn_lease *lease, struct qn_lease_wait *out)
+{
+    struct qn_model_slot *p = lease->model_slot;
+    if (lease->granted || !p)
+        return false;
+    bool loading = qn_model_slot_state(p) == QN_INST_LOADING;
+    *out = (struct qn_lease_wait){
+        .spot = qn_model_slot_spot(p, p->queue.waiting.n,
+                                   qn_fair_ahead(&p->queue.waiting, &lease->item)),
+        .loading = loading,
+        .progress = loading ? qn_child_status(p->process.child).progress : 0,
+        .reason = p->queue.blocked ? p->queue.reason : ""};
+    return true;
 }

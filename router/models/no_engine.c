@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "contract/server_args.h"
+#include "formats/architectures.h"
 #include "models/model_capabilities.h"
 
 #include <stddef.h>
@@ -63,12 +64,22 @@ static bool lacks_server(const char *recipe, const char *options)
     return lacks;
 }
 
+#define OTHER_ARCHITECTURE                                                                         \
+    "of an architecture or a quantisation that quince's own engine does not "                      \
+    "compute, " INSTALL_LLAMA
+
+const char *qn_no_engine_for_architecture(const char *recipe, const char *architecture)
+{
+    const struct qn_backend_type *type = qn_backend_type_of(recipe, 0);
+    bool own = !type || !qn_str_eq(type->type, "llm") || qn_architecture_known(architecture);
+    return own || qn_backend_type_served(type) ? NULL : OTHER_ARCHITECTURE;
+}
+
 const char *qn_no_engine_for_listed(const struct qn_registry_entry *entry)
 {
     const char *why = qn_no_engine(entry->recipe, qn_listed_capabilities(entry).has);
     if (!why && lacks_server(entry->recipe, entry->options))
-        why = "of an architecture or a quantisation that quince's own engine does not "
-              "compute, " INSTALL_LLAMA;
+        why = OTHER_ARCHITECTURE;
     return why;
 }
 

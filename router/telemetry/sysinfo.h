@@ -30,10 +30,24 @@ struct qn_cpu_meter {
 };
 double qn_cpu_percent(struct qn_cpu_meter *m, int64_t now_ms);
 
-/* Load of the first graphics processor whose driver reports it (amdgpu), and how much of its memory
- * is in use; -1: no driver reports it. Takes microseconds. */
+/* Mean power of all processor packages since the previous reading that is at least 0.2 s old, in
+ * watts, by RAPL (/sys/class/powercap); 0 at the first reading; negative: the kernel does not report
+ * it, or not to this user. */
+struct qn_power_meter {
+    int64_t read_us, energy_uj; /* read_us 0: not read yet */
+    double watts;
+};
+double qn_cpu_power(struct qn_power_meter *m, int64_t now_us);
+
+/* The pure part of qn_cpu_power, for an energy counter that has been read: -1: it cannot be read.
+ * wrap_uj: the value after which it begins again. */
+double qn_cpu_power_of(struct qn_power_meter *m, int64_t now_us, int64_t energy_uj,
+                       int64_t wrap_uj);
+
+/* Load of the first graphics processor whose driver reports it (amdgpu), how much of its memory is
+ * in use, and its power; -1: no driver reports it. Takes microseconds. */
 struct qn_gpu_use {
-    int64_t percent, used_bytes;
+    int64_t percent, used_bytes, power_uw;
 };
 struct qn_gpu_use qn_gpu_use(void);
 

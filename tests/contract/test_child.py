@@ -283,6 +283,20 @@ def test_ping_is_answered_while_working(child):
     connection.close()
 
 
+def test_a_request_to_end_the_reasoning_breaks_nothing(child):
+    """Of a job that runs and does not reason, and of one that there is not."""
+    child.receive("ready")
+    connection, response = child.run(job(sampling={"max_tokens": 60, "ignore_eos": True}))
+    response.readline()
+    for name in ("t1", "nobody"):
+        child.send({"msg": "end_reasoning", "job": name})
+    child.send({"msg": "ping", "seq": 5})
+    assert child.receive("pong")["seq"] == 5
+    frames = [json.loads(line) for line in response.read().splitlines()]
+    assert frames[-1]["ev"] == "end" and frames[-2]["output"] == 60
+    connection.close()
+
+
 def test_closing_the_connection_cancels(child):
     child.receive("ready")
     connection, response = child.run(job(sampling=ENDLESS))

@@ -36,6 +36,11 @@ def gguf(metadata):
     return out
 
 
+def is_endless(path):
+    """Whether a successful reply to a GET of this path has no end."""
+    return "/logs/stream" in path or path.startswith("/internal/chats/events")
+
+
 class Reply:
     def __init__(self, response):
         self.status = response.status

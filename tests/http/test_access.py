@@ -7,7 +7,7 @@ import re
 import tempfile
 
 import pytest
-from conftest import ROOT, fake_model
+from conftest import ROOT, fake_model, is_endless
 from test_doors import ADMIN, BOTH, KEY, bearer, routes
 from users import all_as_other_user, as_other_user, needs_another_user
 
@@ -49,7 +49,7 @@ def probe(server, method, path, headers):
         body = None if method == "GET" else "{}"
         c.request(method, path, body, {"Content-Type": "application/json", **headers})
         r = c.getresponse()
-        r.body = b"" if r.status == 200 and "/logs/stream" in path else r.read()
+        r.body = b"" if r.status == 200 and is_endless(path) else r.read()
         return r
 
 
@@ -235,15 +235,16 @@ IDS = {"/models/{id}": ["user.m", "user.broken", "Listed-GGUF"], "/models/{id}/f
 QUERIES = {"/models": ["", "?show_all=true"], "/models/{id}/files": ["", "?include_paths=true"],
            "/downloads": ["", "?all=true"], "/logs": ["", "?level=debug", "?model=user.m"],
            "/pull/variants": ["?checkpoint=/etc/passwd", "?checkpoint=owner/none"],
-           "/registry/search": ["?query=x"]}
+           "/registry/search": ["?query=x"], "/internal/chats/search": ["?q=x"]}
 
 
-def readable(answer_id):
-    """(pattern, path) of every GET route, once for each thing that there is to read."""
+def readable(own_ids):
+    """(pattern, path) of every GET route, once for each thing that there is to read. own_ids: by pattern, the id of
+    what the client has left there."""
     for (method, pattern), path in served().items():
         if method != "GET":
             continue
-        ids = [answer_id] if pattern.startswith("/responses/") else IDS.get(pattern, ["some-id"])
+        ids = [own_ids[pattern]] if pattern in own_ids else IDS.get(pattern, ["some-id"])
         for one in ids if "{id}" in pattern else [""]:
             for query in QUERIES.get(pattern, [""]):
                 yield pattern, path.replace("some-id", one) + query
@@ -254,7 +255,7 @@ def body_of(server, path, headers):
     with contextlib.closing(server.connect()) as c:
         c.request("GET", path, headers=headers)
         r = c.getresponse()
-        endless = r.status == 200 and "/logs/stream" in path
+        endless = r.status == 200 and is_endless(path)
         return r.status, (r.read1(1 << 20) if endless else r.read()).decode(errors="replace")
 
 
@@ -279,8 +280,14 @@ def test_no_route_shows_a_key_where_files_are(house):
         server.post("/v1/load", {"model_name": "user.broken"}, headers=bearer(key))
     answer = server.post("/v1/responses", {"model": "user.m", "input": "x"}, headers=bearer(KEY))
     assert answer.status == 200, answer.body
+    chat = server.post("/internal/chats", {"title": "x"}, headers=bearer(KEY)).json["id"]
+    message = server.post("/internal/messages", {"chat": chat, "role": "user", "text": "x"}, headers=bearer(KEY)).json
+    blob = server.request("POST", "/internal/blobs", b"x", {**bearer(KEY), "Content-Type": "image/png"}).json["id"]
+    own_ids = {"/responses/{id}": answer.json["id"], "/responses/{id}/input_items": answer.json["id"],
+               "/internal/chats/{id}": chat, "/internal/messages/{id}": message["id"], "/internal/blobs/{id}": blob,
+               "/internal/requests/{id}": answer.headers["X-Request-Id"].removeprefix("req_")}
     seen = set()
-    for pattern, path in readable(answer.json["id"]):
+    for pattern, path in readable(own_ids):
         for headers in ({}, bearer(KEY)):
             status, said = body_of(server, path, headers)
             assert folder not in said, (path, headers, said[:2000])
@@ -289,5 +296,6 @@ def test_no_route_shows_a_key_where_files_are(house):
     # What a key reads was there to be read.
     rows = table()
     empty = {p for (m, p), row in rows.items() if m == "GET" and row["key"] != "no"} - seen
-    assert empty <= {"/api/blobs/{id}", "/pull/variants", "/registry/search", "/logs/stream/{id}"}, empty
+    assert empty <= {"/api/blobs/{id}", "/pull/variants", "/registry/search", "/logs/stream/{id}", "/ui/{id}",
+                     "/sw.js", "/internal/messages/{id}/stream"}, empty
     assert folder in body_of(server, "/v1/models/user.m", bearer(ADMIN))[1]

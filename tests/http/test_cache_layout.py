@@ -116,6 +116,9 @@ def test_deleting_one_of_two_models_frees_its_bytes_alone(depot):
     pull(server, "user.q8", "sub/Phi-4-mini-instruct-Q8_0.gguf")
     cache = cache_of(server)
     size = len(FILES["Phi-4-mini-instruct-Q4_K_M.gguf"])
+    for name, freed in (("user.q4", 0), ("user.q8", len(FILES["sub/Phi-4-mini-instruct-Q8_0.gguf"]))):
+        foretold = server.post("/v1/delete", {"model_name": name, "dry_run": True}).json
+        assert foretold["freed_bytes"] == freed and foretold["files_removed"] == (freed > 0)
     first = server.post("/v1/delete", {"model_name": "user.q4"}).json
     assert first["freed_bytes"] == 0 and first["files_kept"] == 1  # another model has it
     assert server.chat("user.also-q4").status == 200

@@ -37,6 +37,19 @@ def test_a_loaded_model_is_unloaded_first(house, server):
     assert server.chat(name).status == 404
 
 
+def test_a_dry_run_deletes_nothing(house, server):
+    name = house.model(server, "kept")
+    assert server.chat(name).status == 200
+    reply = server.post("/v1/delete", {"model_name": name, "dry_run": True})
+    assert reply.status == 200 and reply.json["dry_run"] is True
+    assert (reply.json["freed_bytes"], reply.json["files_removed"], reply.json["files_kept"]) == (0, 0, 1)
+    assert "are kept" in reply.json["note"]
+    assert name in names(server) and server.children(), "it stays in memory, too"
+    assert server.post("/v1/delete", {"model_name": "user.none", "dry_run": True}).status == 404
+    assert server.post("/v1/delete", {"model_name": name, "dry_run": 1}).status == 400
+    assert name in names(server)
+
+
 @pytest.mark.parametrize("body", [{}, {"model_name": 5}, [], {"model_name": None}])
 def test_a_wrong_request_deletes_nothing(house, server, body):
     name = house.model(server, "kept")

@@ -30,6 +30,46 @@ def test_layers(house):
     assert got["saved"] == {} and got["effective"]["ctx_size"] == 4096
 
 
+def test_forms_know_what_an_option_may_be(house):
+    server = house.start()
+    name = house.model(server, "m")
+    fields = {f["name"]: f for f in server.get(f"/v1/models/{name}/options").json["fields"]}
+    assert list(fields)[0] == "ctx_size"
+    assert fields["slots"] == {"name": "slots", "type": "number", "min": 1, "max": 256, "whole": True, "admin": False}
+    assert fields["cache_type"]["type"] == "string" and "q8_0" in fields["cache_type"]["words"]
+    assert fields["speculate"] == {"name": "speculate", "type": "bool", "admin": False}
+    assert fields["lora"]["type"] == "array" and fields["llamacpp_args"]["admin"] is True
+    assert set(fields) == set(server.get(f"/v1/models/{name}/options").json["effective"]) - {"model_name"}
+
+
+def test_the_memory_of_a_load_is_foretold(house):
+    """Without loading anything, and for options that are only tried."""
+    server = house.start("--memory-limit", "512")
+    name, other = house.model(server, "m"), house.model(server, "other", memory_mib=400)
+    path = f"/v1/models/{name}/options"
+
+    def forecast(**options):
+        return server.post(path, {**options, "dry_run": True}).json["memory"]
+    small = server.get(path).json["memory"]
+    assert small["fits"] is True and small["evicts"] == [] and small["reason"] is None
+    assert 0 < small["needed_bytes"] < 512 << 20 and small["may_use_bytes"] == 512 << 20
+    # 64 KiB of cache for each token, if the file says nothing of it (contract/backend_types.c).
+    more = forecast(ctx_size=4096)
+    assert more["needed_bytes"] - small["needed_bytes"] == (4096 - 512) * 64 * 1024 and more["ctx_size"] == 4096
+    huge = forecast(ctx_size=1000000)
+    assert huge["fits"] is False and "memory-limit" in huge["reason"] and huge["evicts"] == []
+    assert not server.get("/v1/health").json["all_models_loaded"]
+    # One language model at a time: the other one would have to go, unless it is pinned.
+    assert server.post("/v1/load", {"model_name": other}).status == 200
+    assert forecast()["evicts"] == [other]
+    server.post("/internal/pin", {"model_name": other, "pinned": True})
+    stuck = forecast()
+    assert stuck["fits"] is False and "pinned" in stuck["reason"]
+    assert [m["model_name"] for m in server.get("/v1/health").json["all_models_loaded"]] == [other]
+    refused = server.post(path, {"draft_model": "nobody", "dry_run": True})
+    assert refused.status == 400 and b"draft_model" in refused.body, refused.body
+
+
 def test_a_load_obeys_them(house):
     server = house.start()
     name = house.model(server, "m")

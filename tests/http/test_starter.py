@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 import pytest
+from chat_kit import Chat
 from conftest import BUILD, ROOT, Server, Ticker, events, text_of
 
 
@@ -353,3 +354,19 @@ def test_reasoning_ends_with_its_budget(server, tmp_path):
     reply = server.post("/v1/messages", {"model": model, "max_tokens": 40, "messages": [{"role": "user", "content": "x"}],
                                          "thinking": {"type": "enabled", "budget_tokens": 5}})
     assert reply.status == 200 and "X-Quince-Warning" not in reply.headers, reply.body
+
+
+def test_an_answer_in_a_chat_is_cut_and_continued(server):
+    """The text of an answer that is cut off and continued, several times, is that of one that was not."""
+    chat = Chat(server, params={"temperature": 0})
+    question = chat.say("On which port does quince listen?")
+    whole = chat.finished(chat.answer(question, MODEL))
+    assert (whole["state"], whole["finish"]) == ("done", "stop") and "13305" in whole["text"]
+    pieces = chat.answer(question, MODEL, params={"max_tokens": 3})
+    for _ in range(100):
+        message = chat.finished(pieces)
+        if message["state"] == "done":
+            break
+        assert message["state"] == "cut" and whole["text"].startswith(message["text"])
+        assert chat.answer(pieces, MODEL, params={"max_tokens": 3}, **{"continue": True}) == pieces
+    assert message["text"] == whole["text"]

@@ -175,6 +175,8 @@ def test_system_info(house_with, tmp_path):
     assert whisper["state"] == "unsupported" and "no engine for it" in whisper["message"]
     assert "default_backend" not in info["recipes"]["whispercpp"]
     assert info["model_storage"]["total_bytes"] >= info["model_storage"]["free_bytes"] > 0
+    memory = info["model_memory"]
+    assert memory["limit_bytes"] > 0 and memory["free_bytes"] > 0 and memory["used_bytes"] == 0
 
 
 @pytest.mark.parametrize("text, status", [("{}", 1), ("not JSON", 0), ("[]", 0), ("", 0)])
@@ -211,7 +213,8 @@ def test_a_slow_probe_delays_no_request(tmp_path, fake_backend_dir):
 def test_system_stats(server):
     for _ in range(2):
         stats = server.get("/api/v1/system-stats").json
-        assert set(stats) == {"cpu_percent", "memory_gb", "memory_total_gb", "gpu_percent", "vram_gb", "npu_percent"}
+        assert set(stats) == {"cpu_percent", "memory_gb", "memory_total_gb", "gpu_percent", "vram_gb", "npu_percent",
+                              "cpu_power_w", "gpu_power_w"}
         assert 0 <= stats["cpu_percent"] <= 100
         assert 0 < stats["memory_gb"] * 1e9 < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
     assert server.request("HEAD", "/api/v1/system-stats").status == 200

@@ -60,6 +60,30 @@ def test_the_seeds_variants(house, hub):
     assert reply["checkpoint"] == "hf.co/unsloth/Qwen3-8B-GGUF:Q8_0" and len(reply["variants"]) == 2
 
 
+def test_what_a_hub_says_of_a_repository(house, hub):
+    card = {"tags": ["gguf", "license:apache-2.0"],
+            "gguf": {"architecture": "qwen3", "context_length": 40960, "total": 8190735360}}
+    hub.repo("o/known", {"m-Q4_0.gguf": b"x"}, **card)
+    hub.repo("o/strange", {"m-Q4_0.gguf": b"x"}, gguf={"architecture": "rwkv9"}, tags=["license:"])
+    hub.repo("o/odd", {"m-Q4_0.gguf": b"x"}, gguf={"architecture": 5, "context_length": "many"}, tags="license:mit")
+    hub.repo("o/vectors-embedding", {"m-Q4_0.gguf": b"x"}, **card | {"pipeline_tag": "feature-extraction"})
+    server = world(house, hub)
+
+    def variants(name):
+        return server.get(f"/v1/pull/variants?checkpoint=o/{name}").json
+    known = variants("known")
+    assert (known["license"], known["architecture"], known["context_length"]) == ("apache-2.0", "qwen3", 40960)
+    assert known["unsupported"] is None
+    strange = variants("strange")
+    assert strange["license"] is None and "architecture" in strange["unsupported"]
+    assert "llamacpp:llama-server" in strange["unsupported"]  # what can be done
+    odd = variants("odd")
+    assert (odd["license"], odd["architecture"], odd["context_length"], odd["unsupported"]) == (None, None, None, None)
+    assert "embeddings" in variants("vectors-embedding")["unsupported"]
+    found = {r["repository_id"]: r["license"] for r in server.get("/v1/registry/search?query=known").json["results"]}
+    assert found == {"o/known": "apache-2.0"}
+
+
 def test_variants_are_capped_and_ranked(house, hub):
     names = ["IQ4_NL", "Q2_K", "Q3_K_S", "Q4_0", "Q4_K_M", "Q5_K_M", "Q8_0", "UD-Q4_K_XL"]
     hub.repo("o/many", {f"m-{n}.gguf": b"x" for n in names})

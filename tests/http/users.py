@@ -19,7 +19,7 @@ for method, path, body, headers in requests:
     c = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
     c.request(method, path, body, headers)
     r = c.getresponse()
-    endless = r.status == 200 and "/logs/stream" in path
+    endless = r.status == 200 and ("/logs/stream" in path or path.startswith("/internal/chats/events"))
     answers.append([r.status, dict(r.getheaders()), "" if endless else r.read().decode(errors="replace")])
     c.close()
 print(json.dumps(answers))

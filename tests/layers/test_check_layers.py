@@ -70,7 +70,7 @@ FAULTS = {
                                    "router/api/x.c: models/buf.h is not in the room that it names"),
     "an unknown room": ({"router/api/x.c": '#include "cellar/buf.h"\n'}, "router/api/x.c: cellar/buf.h is in no room"),
     "a file in no room": ({"backends/x.c": "int x;\n"}, "backends/x.c is in no room"),
-    "a foreign header outside its file": ({"router/api/x.c": "#include <sqlite3.h>\n"}, "router/api/x.c: sqlite3.h belongs to catalog/"),
+    "a foreign header outside its file": ({"router/api/x.c": "#include <sqlite3.h>\n"}, "router/api/x.c: sqlite3.h belongs to lib/database/database.h"),
     "the router parses a model file": ({"router/models/x.c": '#include "formats/gguf.h"\n', "lib/formats/gguf.h": ""},
                                        "router/models/x.c: formats/gguf.h belongs to lib/formats/"),
     "a guard of another path": ({"lib/base/other.h": HEADER.replace("struct qn_buf", "struct other")},

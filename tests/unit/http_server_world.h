@@ -113,6 +113,7 @@ static inline void on_tick(void *ctx)
 
 static char blob_dir[64], blob_path[96];
 static int64_t blob_reserve;
+static size_t blob_max;        /* 0: no limit */
 static atomic_int disk_left;   /* blocks of 4 KiB */
 static atomic_int disk_blocks; /* of the whole; 0: the file system has no size */
 static pthread_t loop_thread;
@@ -133,9 +134,11 @@ int fstatvfs(int fd, struct statvfs *fs)
     return 0;
 }
 
-static inline const char *large_body(void *ctx, const struct qn_http *h, int64_t *reserve_bytes)
+static inline const char *large_body(void *ctx, const struct qn_http *h, size_t *max,
+                                     int64_t *reserve_bytes)
 {
     (void)ctx;
+    *max = blob_max;
     *reserve_bytes = blob_reserve;
     return strcmp(qn_http_path(h), "/blob") == 0 ? blob_dir : NULL;
 }
@@ -258,6 +261,7 @@ static inline int set_up(void **state)
     ticks_wanted = 3;
     send_bytes = 0;
     blob_reserve = 0;
+    blob_max = 0;
     disk_blocks = 0;
     disk_left = 1024;
     loop_thread = pthread_self();

@@ -70,6 +70,39 @@ static void a_budget_ends_reasoning(void **state)
     batch_done(b);
 }
 
+/* A client may end the reasoning at any time; of another request it changes nothing. */
+static void reasoning_ends_on_request(void **state)
+{
+    (void)state;
+    char reasoning[256], text[256];
+    int32_t prompt[PROMPT];
+    struct qn_batch *b = batch_new(2);
+    struct client c;
+    int n = 0;
+    fill(prompt, PROMPT, 3);
+    struct qn_batch_request r = request(&c, prompt, PROMPT, 40);
+    r.syntax = syntax_of(&numbers);
+    r.thinking = true;
+    r.think_budget = -1;
+    qn_tokens_push(&r.ending, CLOSE);
+    assert_int_equal(qn_batch_add(b, &r, NULL), QN_OK);
+    while (c.reasoning.len == 0)
+        assert_true(qn_batch_step(b));
+    qn_batch_end_reasoning(b, &n);
+    for (size_t said = c.reasoning.len; c.reasoning.len == said;)
+        assert_true(qn_batch_step(b));
+    qn_batch_end_reasoning(b, &c);
+    run_out(b);
+    for (const char *p = qn_buf_cstr(&c.reasoning); *p; p++)
+        n += *p == '.';
+    assert_in_range(n, 2, 10);
+    expect(prompt, n, reasoning, text);
+    assert_string_equal(qn_buf_cstr(&c.reasoning), reasoning);
+    assert_memory_equal(qn_buf_cstr(&c.text[0]), text, strlen(text));
+    client_deinit(&c);
+    batch_done(b);
+}
+
 /* Guesses that reach beyond the end of the reasoning are of no use, and change nothing. */
 static void guesses_respect_the_budget(void **state)
 {
@@ -165,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget_ends_reasoning),
+        cmocka_unit_test(reasoning_ends_on_request),
         cmocka_unit_test(guesses_respect_the_budget),
         cmocka_unit_test(no_budget_no_end),
         cmocka_unit_test(nothing_slips_past_a_constraint),

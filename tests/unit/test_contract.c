@@ -410,12 +410,22 @@ static void control_messages_survive_the_crossing(void **state)
     assert_int_equal(back.context, 4096);
     assert_string_equal(back.log_level, "warn");
 
+    qn_buf_clear(&f->text);
+    qn_control_init(&c, QN_CTL_END_REASONING);
+    c.job = "0123-0";
+    assert_int_equal(qn_control_encode(&c, &f->text), QN_OK);
+    assert_string_equal(f->text.data, "{\"msg\":\"end_reasoning\",\"job\":\"0123-0\"}\n");
+    root = parse(f, f->text.data);
+    assert_int_equal(qn_control_decode(&root, &back, f->arena, &e), QN_OK);
+    assert_string_equal(back.job, "0123-0");
+
     static const char *const broken[] = {
         "{\"msg\":\"load\",\"secret\":\"x\",\"name\":\"y\"}",
         "{\"msg\":\"loading\",\"progress\":2}",
         "{\"msg\":\"ready\",\"slots\":0}",
         "{\"msg\":\"failed\"}",
         "{\"msg\":\"warning\"}",
+        "{\"msg\":\"end_reasoning\"}",
         "{\"msg\":\"shout\"}",
         "{}",
     };

@@ -378,6 +378,13 @@ static void post_blob(int fd, size_t n, size_t sent)
     free(body);
 }
 
+static void post_zeros(int fd, size_t n)
+{
+    char *zeros = calloc(1, n);
+    put(fd, zeros, n);
+    free(zeros);
+}
+
 static void check_kept(size_t n)
 {
     FILE *f = fopen(blob_path, "rb");
@@ -433,6 +440,35 @@ static void bodies_that_are_kept_are_stored_by_workers(void **state)
     disk_left = 1024 * 1024;
     play(blob_script);
     play(slow_disk_script);
+}
+
+/* A kept body may have a limit of its own. */
+static void limited_blob_script(void)
+{
+    int fd = dial();
+    post_blob(fd, 100000, 100000);
+    hear(fd, "\r\n\r\n");
+    CHECK(strstr(reply, "HTTP/1.1 201 "));
+    check_kept(100000);
+    close(fd);
+    fd = dial();
+    post_blob(fd, 100001, 0);
+    hear(fd, NULL);
+    CHECK(strstr(reply, "HTTP/1.1 413 "));
+    close(fd);
+    fd = dial();
+    say(fd, "POST /blob HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n186a1\r\n");
+    post_zeros(fd, 100001);
+    hear(fd, NULL);
+    CHECK(strstr(reply, "HTTP/1.1 413 "));
+    close(fd);
+}
+
+static void a_kept_body_has_its_limit(void **state)
+{
+    (void)state;
+    blob_max = 100000;
+    play(limited_blob_script);
 }
 
 static void full_disk_script(void)
@@ -500,6 +536,7 @@ int main(void)
         T(head_gets_no_body),
         T(chunked_bodies_and_100_continue),
         T(a_big_body_is_spooled_whole),
+        T(a_kept_body_has_its_limit),
         T(bodies_that_are_kept_are_stored_by_workers),
         T(a_kept_body_leaves_the_reserve_of_its_disk),
         T(a_temporary_body_leaves_the_reserve_of_its_disk),

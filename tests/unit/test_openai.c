@@ -85,6 +85,21 @@ static void complaints(void **state)
          "messages[0].content[0].image_url"},
         {&qn_openai_chat, "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\"}]}]}",
          "messages[0].content[0].text"},
+        {&qn_openai_chat,
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_audio\",\"input_audio\":"
+         "{"
+         "\"data\":\"AA==\"}}]}]}",
+         "messages[0].content[0].input_audio.format"},
+        {&qn_openai_chat,
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_audio\",\"input_audio\":"
+         "{"
+         "\"data\":\"A\",\"format\":\"wav\"}}]}]}",
+         "messages[0].content[0].input_audio.data"},
+        {&qn_openai_chat,
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_audio\",\"input_audio\":"
+         "{"
+         "\"data\":\"AA==\",\"format\":\"a/b\"}}]}]}",
+         "messages[0].content[0].input_audio.format"},
         {&qn_openai_chat, "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{}]}]}",
          "messages[0].tool_calls[0].function.name"},
         {&qn_openai_chat, "{\"model\":5," M "}", "model"},
@@ -469,6 +484,32 @@ static void deprecated_and_beside(void **state)
     drop(&f);
 }
 
+/* A sound keeps its place among the parts; its format becomes its media type. */
+static void sounds(void **state)
+{
+    (void)state;
+    struct fixture f;
+    assert_int_equal(
+        parse(
+            &f, &qn_openai_chat,
+            "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hear\"},{"
+            "\"type\":\"input_audio\",\"input_audio\":{\"data\":\"UklGRg==\",\"format\":\"wav\"}},{"
+            "\"type\":\"text\",\"text\":\"this\"}]}]}"),
+        QN_OK);
+    const struct qn_job *job = &f.rq.jobs[0];
+    const struct qn_message_parts *parts = &job->chat.messages.v[0].parts;
+    assert_int_equal(parts->n, 3);
+    assert_string_equal(parts->v[0].text, "hear");
+    assert_int_equal(parts->v[1].kind, QN_PART_SOUND);
+    assert_string_equal(parts->v[2].text, "this");
+    assert_int_equal(job->attachments.n, 1);
+    assert_int_equal(job->attachments.v[0].role, QN_ATTACHMENT_AUDIO);
+    assert_string_equal(job->attachments.v[0].type, "audio/wav");
+    assert_int_equal(job->attachments.v[0].bytes, 4);
+    assert_memory_equal(job->attachments.v[0].data, "RIFF", 4);
+    drop(&f);
+}
+
 static void keep_alive(void **state)
 {
     (void)state;
@@ -850,6 +891,7 @@ int main(void)
         cmocka_unit_test(budgets),
         cmocka_unit_test(deprecated_and_beside),
         cmocka_unit_test(keep_alive),
+        cmocka_unit_test(sounds),
         cmocka_unit_test(habits),
         cmocka_unit_test(temperatures),
         cmocka_unit_test(logprobs_as_a_boolean),

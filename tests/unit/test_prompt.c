@@ -492,6 +492,41 @@ static void reasoning_is_asked_for(void **state)
     model_close(&m);
 }
 
+/* A message that ended within its reasoning: the model continues the reasoning, behind the mark
+ * that the template writes, or that is written for it. */
+static void reasoning_can_go_on(void **state)
+{
+    (void)state;
+    static const char asked[] =
+        "[{\"role\":\"user\",\"content\":\"Hi\"},"
+        "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_content\":\"hm<s>\"}]";
+    static const char *const forms[][2] = {
+        {"{% for m in messages %}{{ m.content }};{% endfor %}<think>\n{{ '' }}",
+         "Hi;<think>\nhm<s>"},
+        {"{% for m in messages %}{{ m.content.split('</think>')[0] }};{% endfor %}",
+         "Hi;<think>\nhm<s>"}};
+    struct model m;
+    struct qn_prompt p;
+    for (size_t i = 0; i < 2; i++) {
+        model_open(&m, (struct file){.specials = {"<s>"}, .chat_template = forms[i][0]});
+        struct qn_job job = chat_job(asked);
+        job.chat.continue_last = true;
+        assert_string_equal(tokens_of(&m, &job, &p), forms[i][1]);
+        assert_true(p.thinking);
+        qn_prompt_deinit(&p);
+        model_close(&m);
+    }
+    /* A model without such marks cannot. */
+    model_open(&m,
+               (struct file){.specials = {"<s>"}, .chat_template = "{{ messages[0].content }}"});
+    struct qn_job job = chat_job(asked);
+    job.chat.continue_last = true;
+    struct qn_error e = failure(&m, &job);
+    assert_int_equal(e.code, QN_EINVAL);
+    assert_string_equal(e.param, "messages");
+    model_close(&m);
+}
+
 /* What does not fit is left out: whole turns, never the system's or the last; of a text its
  * beginning. A quarter of the context is the answer's, or what it asks for. */
 static void what_does_not_fit_is_left_out(void **state)
@@ -572,6 +607,7 @@ int main(void)
         cmocka_unit_test(fill_in_the_middle),
         cmocka_unit_test(endless_prompts_are_cut_short),
         cmocka_unit_test(reasoning_is_asked_for),
+        cmocka_unit_test(reasoning_can_go_on),
         cmocka_unit_test(a_template_for_tools),
         cmocka_unit_test(what_does_not_fit_is_left_out),
     };

@@ -232,7 +232,16 @@ static void classes(void **state)
         {"GET", "/live", QN_OPEN},
         {"GET", "/health", QN_OPEN},
         {"GET", "/status", QN_OPEN},
+        {"GET", "/app", QN_OPEN},
+        {"GET", "/app/", QN_OPEN},
+        {"GET", "/app/{id}", QN_OPEN},
+        {"GET", "/ui/{id}", QN_OPEN},
+        {"GET", "/sw.js", QN_OPEN},
+        {"GET", "/manifest.webmanifest", QN_OPEN},
+        {"GET", "/favicon.svg", QN_OPEN},
         {"GET", "/metrics", QN_METRICS},
+        {"GET", "/internal/requests", QN_KEY},
+        {"GET", "/internal/requests/{id}", QN_KEY},
         {"GET", "/params", QN_ADMIN},
         {"POST", "/params", QN_ADMIN},
         {"POST", "/log-level", QN_ADMIN},
@@ -255,11 +264,15 @@ static void classes(void **state)
         {"POST", "/downloads/control", QN_GIVEN},
     };
     enum { SPECIAL = sizeof special / sizeof *special };
+    /* Each client's own data. */
+    static const char *const own[] = {"/internal/chats", "/internal/messages", "/internal/blobs"};
     const struct qn_route *row;
     size_t n = 0;
     for (; (row = qn_route_at(n)); n++) {
         bool admin =
             !strncmp(row->pattern, "/internal/", 10) || !strncmp(row->pattern, "/admin/", 7);
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+            admin = admin && strncmp(row->pattern, own[k], strlen(own[k]));
         enum qn_route_class wanted = admin ? QN_ADMIN : QN_KEY;
         for (size_t k = 0; k < SPECIAL; k++)
             if (!strcmp(row->method, special[k].method) &&

@@ -66,10 +66,22 @@ static void processors(void **state)
     assert_true(percent > 0 && percent <= 100);
 }
 
+/* 5 J in a second are 5 W; a counter that began again has used what was left of it, too. */
+static void power(void **state)
+{
+    (void)state;
+    struct qn_power_meter m = {0};
+    assert_true(qn_cpu_power_of(&m, 1000000, -1, 0) < 0);
+    assert_true(qn_cpu_power_of(&m, 1000000, 90000000, 100000000) == 0);
+    assert_true(qn_cpu_power_of(&m, 2000000, 95000000, 100000000) == 5);
+    assert_true(qn_cpu_power_of(&m, 4000000, 1000000, 100000000) == 3);
+    assert_true(qn_cpu_power_of(&m, 4000000, 1000000, 100000000) == 3); /* no time has passed */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(memory),
                                        cmocka_unit_test(a_process_and_those_that_it_has_started),
-                                       cmocka_unit_test(processors)};
+                                       cmocka_unit_test(processors), cmocka_unit_test(power)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "llm/output.h"
+#include "llm/prompt/marks.h"
 #include "llm/prompt/prompt_fallback.h"
 #include "llm/prompt/prompt_render.h"
 
@@ -299,6 +300,49 @@ static void settle_thinking(const struct qn_prompter *p, const struct qn_rendere
     }
 }
 
+/* The reasoning of a message that is to be continued and has no text yet; NULL: there is none. */
+static const char *unfinished_reasoning(const struct qn_chat *chat)
+{
+    if (!chat->continue_last || chat->messages.n < 2)
+        return NULL;
+    const struct qn_message *last = &chat->messages.v[chat->messages.n - 1];
+    const struct qn_message_part *text = qn_message_find(last, QN_PART_TEXT);
+    const struct qn_message_part *reasoning = qn_message_find(last, QN_PART_REASONING);
+    bool alone = (!text || !*text->text) && !qn_message_find(last, QN_PART_CALL);
+    return reasoning && alone ? reasoning->text : NULL;
+}
+
+/* Renders the conversation up to the end from which the model continues. Templates show the
+ * reasoning of a finished message only, so a message that ended within its reasoning is not
+ * rendered: its reasoning is written behind the mark with which an answer begins. */
+static qn_err render(const struct qn_prompter *p, const struct qn_renderer *r,
+                     const struct qn_chat *chat, struct qn_buf *text, bool *thinking,
+                     struct qn_error *e)
+{
+    const char *reasoning = unfinished_reasoning(chat), *open;
+    struct qn_chat shown = *chat;
+    if (reasoning) {
+        shown.messages.n--;
+        shown.continue_last = false;
+        shown.think = 1;
+    }
+    qn_err err = qn_render_chat(r, &shown, text, e);
+    if (err)
+        return err;
+    settle_thinking(p, r, &shown, text, thinking);
+    if (!reasoning)
+        return QN_OK;
+    if (!qn_syntax_tags(&p->syntax, &open, NULL))
+        return qn_fail_param(e, QN_EINVAL, "messages",
+                             "messages: the last message cannot be continued: it has no text, and "
+                             "how this model marks its reasoning is not known");
+    if (!*thinking)
+        qn_buf_fmt(text, "%s\n", open);
+    qn_marks_add(p->tok, reasoning, strlen(reasoning), text);
+    *thinking = true;
+    return text->overflow ? qn_fail_param(e, QN_ELIMIT, "messages", "messages: too long") : QN_OK;
+}
+
 /* Renders and tokenizes the conversation, and appends chat->before and then the conversation's
  * tokens. chat->before has a start token of its own; a second one in the middle of the prompt would
  * tell the model that a new document begins. room: if not 0, chat->before is cut so that the prompt
@@ -311,12 +355,10 @@ static qn_err add_chat(const struct qn_prompter *p, const struct qn_renderer *r,
     struct qn_tokens rendered = {0};
     struct qn_i64s before = chat->before;
     qn_buf_init(&text, QN_TEMPLATE_OUTPUT_MAX);
-    qn_err err = qn_render_chat(r, chat, &text, e);
-    if (!err) {
-        settle_thinking(p, r, chat, &text, thinking);
+    qn_err err = render(p, r, chat, &text, thinking, e);
+    if (!err)
         err = add_text(p, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL | QN_TOK_MARKED, "messages",
                        context, &rendered, e);
-    }
     if (!err && room && before.n + rendered.n > room) {
         size_t over = before.n + rendered.n - room;
         over = over < before.n ? over : before.n;

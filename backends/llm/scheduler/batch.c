@@ -163,6 +163,13 @@ void qn_batch_cancel(struct qn_batch *b, const void *key)
     }
 }
 
+void qn_batch_end_reasoning(struct qn_batch *b, const void *key)
+{
+    for (struct gen *g = b->gens; g; g = g->next)
+        if (g->r.key == key)
+            g->r.think_budget = 0;
+}
+
 bool qn_batch_step(struct qn_batch *b)
 {
     b->plan.n = 0;

@@ -96,6 +96,8 @@ bool qn_batch_has_room(const struct qn_batch *b);
 qn_err qn_batch_add(struct qn_batch *b, const struct qn_batch_request *r, struct qn_error *e);
 /* Discards the request without further events. No effect if the request has already ended. */
 void qn_batch_cancel(struct qn_batch *b, const void *key);
+/* The thinking budget of a request is used up from now on. */
+void qn_batch_end_reasoning(struct qn_batch *b, const void *key);
 /* Runs one forward pass; returns false if there was nothing to compute. */
 bool qn_batch_step(struct qn_batch *b);
 

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "dialects/shared/talk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Roles as clients write them and as templates read them. */
@@ -37,6 +38,25 @@ static qn_err add_image(const struct qn_jref *part, struct qn_talk *t, struct qn
     return qn_openai_image(qn_json_type(&v) == QN_JSON_OBJECT ? &inner : &v, t, e);
 }
 
+/* A part's "input_audio": {"data": base64, "format": "wav"}. */
+static qn_err add_sound(const struct qn_jref *part, struct qn_talk *t, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(part, "input_audio");
+    struct qn_jref data = qn_json_get(&v, "data"), format = qn_json_get(&v, "format");
+    const char *base64, *name;
+    char type[QN_JOB_MEDIA_TYPE_MAX + 1];
+    qn_err err = qn_json_str(&data, &base64, e);
+    if (!err)
+        err = qn_json_str(&format, &name, e);
+    if (err)
+        return err;
+    size_t n = strlen(name);
+    if (!n || n > QN_JOB_FORMAT_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") < n)
+        return qn_json_fail(&format, e, "'%.40s' is not a format of sounds", name);
+    snprintf(type, sizeof type, "audio/%s", name);
+    return qn_talk_sound(t, &data, type, base64, e);
+}
+
 static qn_err add_part(const struct qn_jref *part, struct qn_talk *t, struct qn_error *e)
 {
     struct qn_jref type = qn_json_get(part, "type"), v;
@@ -48,9 +68,12 @@ static qn_err add_part(const struct qn_jref *part, struct qn_talk *t, struct qn_
         return err;
     if (qn_str_eq(name, "image_url"))
         return add_image(part, t, e);
+    if (qn_str_eq(name, "input_audio"))
+        return add_sound(part, t, e);
     if (!qn_str_eq(name, "text") && !qn_str_eq(name, "refusal"))
         return qn_json_fail(
-            &type, e, "parts of type '%.40s' are not supported: text and image_url are", name);
+            &type, e,
+            "parts of type '%.40s' are not supported: text, image_url and input_audio are", name);
     v = qn_json_get(part, name); /* the member with the text has the name of its type */
     err = qn_json_str(&v, &text, e);
     if (!err)

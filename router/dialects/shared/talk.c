@@ -168,17 +168,18 @@ static const char *type_of(const char *data, size_t n)
     return "application/octet-stream";
 }
 
-qn_err qn_talk_picture(struct qn_talk *t, const struct qn_jref *at, const char *type,
-                       const char *base64, struct qn_error *e)
+/* Adds a file in base64 as a part of the open message. what: for messages. */
+static qn_err add_file(struct qn_talk *t, const struct qn_jref *at, enum qn_part_kind kind,
+                       const char *type, const char *base64, const char *what, struct qn_error *e)
 {
     size_t n = strlen(base64), len = 0, sum = 0;
     if (type && !qn_media_type_valid(type))
         return qn_json_fail(at, e, "'%.40s' is not a media type", type);
     for (size_t i = 0; i < t->job->attachments.n; i++)
         sum += (size_t)t->job->attachments.v[i].bytes;
-    if (n / 4 * 3 > QN_TALK_PICTURE_BYTES_MAX - sum)
-        return qn_json_fail(at, e, "too long: the images of a request have at most %d bytes",
-                            QN_TALK_PICTURE_BYTES_MAX);
+    if (n / 4 * 3 > QN_TALK_FILE_BYTES_MAX - sum)
+        return qn_json_fail(at, e, "too long: the %s of a request have at most %d bytes", what,
+                            QN_TALK_FILE_BYTES_MAX);
     char *data = qn_arena_try(t->arena, n / 4 * 3 + 3);
     if (!data)
         return qn_json_fail(at, e, "too long");
@@ -186,9 +187,9 @@ qn_err qn_talk_picture(struct qn_talk *t, const struct qn_jref *at, const char *
         return qn_json_fail(at, e, "this is not base64");
     struct qn_attachment *a = attachment_new(t);
     if (!a)
-        return qn_json_fail(at, e, "at most %d images are allowed", QN_JOB_ATTACHMENTS_MAX);
+        return qn_json_fail(at, e, "at most %d %s are allowed", QN_JOB_ATTACHMENTS_MAX, what);
     *a = (struct qn_attachment){
-        .role = QN_ATTACHMENT_IMAGE,
+        .role = kind == QN_PART_SOUND ? QN_ATTACHMENT_AUDIO : QN_ATTACHMENT_IMAGE,
         .type = type ? qn_arena_strdup(t->arena, type) : type_of(data, len),
         .data = data,
         .bytes = (int64_t)len,
@@ -196,10 +197,21 @@ qn_err qn_talk_picture(struct qn_talk *t, const struct qn_jref *at, const char *
     if (t->text.len)
         part_of_text(t);
     t->texts = 0;
-    push(
-        t, &t->content, &t->content_cap,
-        (struct qn_message_part){.kind = QN_PART_PICTURE, .attachment = a - t->job->attachments.v});
+    push(t, &t->content, &t->content_cap,
+         (struct qn_message_part){.kind = kind, .attachment = a - t->job->attachments.v});
     return QN_OK;
+}
+
+qn_err qn_talk_picture(struct qn_talk *t, const struct qn_jref *at, const char *type,
+                       const char *base64, struct qn_error *e)
+{
+    return add_file(t, at, QN_PART_PICTURE, type, base64, "images", e);
+}
+
+qn_err qn_talk_sound(struct qn_talk *t, const struct qn_jref *at, const char *type,
+                     const char *base64, struct qn_error *e)
+{
+    return add_file(t, at, QN_PART_SOUND, type, base64, "files", e);
 }
 
 qn_err qn_talk_data_url(struct qn_talk *t, const struct qn_jref *at, const char *url,

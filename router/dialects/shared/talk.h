@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Total decoded bytes of all images of one request. */
-enum { QN_TALK_PICTURE_BYTES_MAX = 128 * 1024 * 1024 };
+/* Total decoded bytes of all images and sounds of one request. */
+enum { QN_TALK_FILE_BYTES_MAX = 128 * 1024 * 1024 };
 
 struct qn_talk {
     struct qn_job *job; /* receives the messages and attachments */
@@ -51,7 +51,10 @@ void qn_talk_reasoning(struct qn_talk *t, const char *text);
  * with at's path: not base64, empty, or too many images. */
 qn_err qn_talk_picture(struct qn_talk *t, const struct qn_jref *at, const char *type,
                        const char *base64, struct qn_error *e);
-/* The same for a data URL (RFC 2397) in base64. */
+/* The same for a sound; type: "audio/wav". */
+qn_err qn_talk_sound(struct qn_talk *t, const struct qn_jref *at, const char *type,
+                     const char *base64, struct qn_error *e);
+/* Adds an image given as a data URL (RFC 2397) in base64. */
 qn_err qn_talk_data_url(struct qn_talk *t, const struct qn_jref *at, const char *url,
                         struct qn_error *e);
 /* Adds a tool call. id MAY be NULL. arguments: an object, or a string, which is kept unchanged;

@@ -2,8 +2,7 @@
  * version above the database's user_version is executed in one transaction that also sets
  * user_version. After a failed migration the database is unchanged. */
 #include "base/buf.h"
-#include "base/str.h"
-#include "catalog/database_private.h"
+#include "database/database.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +38,9 @@ static qn_err run_block(struct qn_database *d, int version, const char *sql, siz
     return err;
 }
 
-qn_err qn_database_migrate(struct qn_database *d, const char *schema, struct qn_error *e)
+qn_err qn_database_migrate(struct qn_database *d, struct qn_error *e)
 {
+    const char *schema = d->kind->schema;
     int have = 0, newest = 0;
     qn_err err = read_version(d, &have, e);
     for (const char *p = strstr(schema, marker); p && !err; p = strstr(p, marker)) {

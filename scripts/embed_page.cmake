@@ -1,0 +1,132 @@
+# Writes OUT/page_files.c, which embeds the files of the browser page (SOURCE, the folder ui) in the program; its
+# variables are declared in router/api/page_files.h.
+#
+#   cmake -DSOURCE=DIR -DOUT=DIR -DGZIP=PROGRAM -P scripts/embed_page.cmake
+#
+# Every file is embedded as it is and, where that is smaller, compressed with gzip. The build's id is a checksum of all
+# files; @BUILD@ in the files at the server's root stands for it, so that the page's addresses change with its files.
+cmake_minimum_required(VERSION 3.25)
+
+set(AT_ROOT index.html sw.js manifest.webmanifest favicon.svg) # served at /NAME; all others below /ui/BUILD/
+set(BUILD_DIGITS 16)                                           # QN_PAGE_BUILD_DIGITS
+set(PATH_MAX 79)                                               # QN_PAGE_PATH_MAX
+
+# Content-Type by the name's ending.
+set(TYPE_html "text/html; charset=utf-8")
+set(TYPE_js "text/javascript; charset=utf-8")
+set(TYPE_mjs "text/javascript; charset=utf-8")
+set(TYPE_css "text/css; charset=utf-8")
+set(TYPE_txt "text/plain; charset=utf-8")
+set(TYPE_svg "image/svg+xml")
+set(TYPE_png "image/png")
+set(TYPE_webmanifest "application/manifest+json")
+set(TYPE_woff2 "font/woff2")
+
+# The base64 of 32 bytes (RFC 4648, section 4), given as 64 hexadecimal digits.
+function(base64_of_sha256 hex out)
+  string(SUBSTRING "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/" 0 64 letters)
+  set(text "")
+  foreach(at RANGE 0 60 6) # three bytes give four letters; 30 bytes, then the last two
+    if(at EQUAL 60)
+      set(digits 4)
+    else()
+      set(digits 6)
+    endif()
+    string(SUBSTRING "${hex}" ${at} ${digits} part)
+    if(digits EQUAL 4)
+      string(APPEND part "00")
+    endif()
+    foreach(shift 18 12 6 0)
+      math(EXPR letter "(0x${part} >> ${shift}) & 63")
+      string(SUBSTRING "${letters}" ${letter} 1 letter)
+      string(APPEND text "${letter}")
+    endforeach()
+  endforeach()
+  string(REGEX REPLACE "A$" "=" text "${text}") # the letter of the missing byte
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+file(GLOB_RECURSE paths LIST_DIRECTORIES false RELATIVE ${SOURCE} ${SOURCE}/*)
+list(FILTER paths EXCLUDE REGEX "(^|/)\\.|~$|^vendor/LOCK$|^package\\.json$") # the last two are of the source alone
+list(SORT paths)
+
+set(sums "")
+foreach(path ${paths})
+  file(SHA256 ${SOURCE}/${path} sum)
+  string(APPEND sums "${path} ${sum}\n")
+endforeach()
+string(SHA256 build "${sums}")
+string(SUBSTRING ${build} 0 ${BUILD_DIGITS} build)
+
+file(REMOVE_RECURSE ${OUT}/files)
+foreach(path ${paths})
+  if(path IN_LIST AT_ROOT)
+    file(READ ${SOURCE}/${path} text)
+    string(REPLACE "@BUILD@" ${build} text "${text}")
+    file(WRITE ${OUT}/files/${path} "${text}")
+  else()
+    get_filename_component(folder ${OUT}/files/${path} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    file(COPY_FILE ${SOURCE}/${path} ${OUT}/files/${path})
+  endif()
+endforeach()
+execute_process(COMMAND ${GZIP} -9nkf ${paths} WORKING_DIRECTORY ${OUT}/files COMMAND_ERROR_IS_FATAL ANY)
+
+# The page's only inline script is its import map, which the Content-Security-Policy names by its checksum.
+file(READ ${OUT}/files/index.html index)
+if(NOT index MATCHES "<script type=\"importmap\">([^<]*)</script>")
+  message(FATAL_ERROR "ui/index.html has no <script type=\"importmap\">")
+endif()
+string(SHA256 map_hash "${CMAKE_MATCH_1}")
+base64_of_sha256(${map_hash} map_hash)
+
+set(rows "")
+set(pieces "")
+set(at 0)
+foreach(path ${paths})
+  string(LENGTH ${path} path_len)
+  string(REGEX MATCH "[^.]*$" ending ${path})
+  if(path_len GREATER PATH_MAX)
+    message(FATAL_ERROR "ui/${path}: the path is longer than ${PATH_MAX} bytes")
+  elseif(NOT DEFINED TYPE_${ending})
+    message(FATAL_ERROR "ui/${path}: the ending has no Content-Type in scripts/embed_page.cmake")
+  endif()
+  file(SIZE ${OUT}/files/${path} size)
+  file(SIZE ${OUT}/files/${path}.gz gzip_size)
+  set(begin ${at})
+  string(APPEND pieces "    \".incbin \\\"${OUT}/files/${path}\\\"\\n\"\n")
+  math(EXPR at "${at} + ${size}")
+  set(gzip_begin ${at})
+  if(gzip_size LESS size)
+    string(APPEND pieces "    \".incbin \\\"${OUT}/files/${path}.gz\\\"\\n\"\n")
+    math(EXPR at "${at} + ${gzip_size}")
+  else()
+    set(gzip_size 0)
+  endif()
+  set(root false)
+  if(path IN_LIST AT_ROOT)
+    set(root true)
+  endif()
+  string(APPEND rows
+    "    {\"${path}\", \"${TYPE_${ending}}\", ${root}, ${begin}, ${size}, ${gzip_begin}, ${gzip_size}},\n")
+endforeach()
+list(LENGTH paths count)
+
+file(WRITE ${OUT}/page_files.c
+"/* Written by scripts/embed_page.cmake. */
+#include \"api/page_files.h\"
+
+const char qn_page_build[QN_PAGE_BUILD_DIGITS + 1] = \"${build}\";
+const char qn_page_map_hash[QN_PAGE_HASH_MAX + 1] = \"${map_hash}\";
+const size_t qn_page_file_count = ${count};
+const size_t qn_page_bytes_count = ${at};
+const struct qn_page_file qn_page_files[] = {
+${rows}};
+__asm__(\".pushsection .rodata\\n\"
+    \".balign 64\\n\"
+    \".globl qn_page_bytes\\n\"
+    \".type qn_page_bytes, %object\\n\"
+    \"qn_page_bytes:\\n\"
+${pieces}    \".size qn_page_bytes, . - qn_page_bytes\\n\"
+    \".popsection\\n\");
+")
