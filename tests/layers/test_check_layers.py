@@ -20,7 +20,7 @@ SOUND = {
 for beginning, owners in check_layers.OWNERS.items():
     for owner in owners:  # each foreign header where the table says that it is
         name = owner + "uses_it.c" if owner.endswith("/") else owner
-        guard = name.upper().replace("/", "_").replace(".", "_")
+        guard = name.removeprefix("lib/").upper().replace("/", "_").replace(".", "_")
         begins, ends = (f"#ifndef QN_{guard}\n#define QN_{guard}\n", "#endif\n") if name.endswith(".h") else ("", "")
         header = beginning if beginning.endswith(".h") else beginning + "x.h"
         SOUND[name] = SOUND.get(name, "") + begins + f"#include <{header}>\n" + ends
