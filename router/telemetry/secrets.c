@@ -17,6 +17,8 @@ static bool is_secret(const char *name, size_t n)
         "credentials",   "private_key", "cookie",      "headers",
     };
     char copy[NAME_MAX_BYTES + 1];
+    if (memchr(name, '\\', n))
+        return true; /* escapes could spell any name */
     if (n > NAME_MAX_BYTES)
         return false;
     memcpy(copy, name, n);

@@ -236,6 +236,7 @@ static void secrets(void **state)
         {"{\"authorization\":\"Bearer ab", "{\"authorization\":\"*********"}, /* cut */
         {"{\"authorization\":\"", "{\"authorization\":\""},
         {"{\"authorization", "{\"authorization"},
+        {"{\"api_ke\\u0079\":\"abc\"}", "{\"api_ke\\u0079\":\"***\"}"},
         {"[\"api_key\",\"abc\"]", "[\"api_key\",\"abc\"]"},
         {"{\"cookie\":[\"a\",{\"b\":\"c\"}],\"d\":\"e\"}",
          "{\"cookie\":[\"*\",{\"b\":\"*\"}],\"d\":\"e\"}"},
