@@ -235,7 +235,6 @@ static void start(struct qn_answer *x)
     struct qn_error e;
     struct qn_body *body = qn_xcalloc(1, sizeof *body);
     struct qn_infer_request request = {.dialect = &qn_page_chat,
-                                       .path = "/internal/messages/{id}/answer",
                                        .profile = x->profile,
                                        .family = QN_FAMILY_ERROR,
                                        .caller = x->caller,

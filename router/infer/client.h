@@ -57,7 +57,8 @@ struct qn_infer_request {
     enum qn_family family; /* of the errors */
     const char *model;     /* replaces the model that the body names; NULL: the named one */
     struct qn_caller caller;
-    const char *path;           /* of the route, for the list of requests */
+    const char *path;           /* of the route, for the list of requests; NULL: an answer of a
+                                   stored chat, whose texts are never captured */
     const char *name, *owner;   /* for the fair queue: see qn_client_id and qn_client_owner */
     const char *id;             /* of qn_infer_id */
     const char *content_type;   /* of the body, or NULL */

@@ -13,7 +13,9 @@ static struct qn_requests *list_of(const struct qn_infer_run *r)
 
 void qn_infer_note_body(struct qn_infer_run *r, const char *text, size_t n)
 {
-    r->capture = qn_requests_capture(list_of(r), r->dialect->form ? NULL : text, n, qn_now_ms());
+    if (r->path)
+        r->capture =
+            qn_requests_capture(list_of(r), r->dialect->form ? NULL : text, n, qn_now_ms());
 }
 
 void qn_infer_note_reply(struct qn_infer_run *r)
@@ -34,7 +36,7 @@ void qn_infer_note(struct qn_infer_run *r, enum qn_request_end end, int status, 
         .id = r->id,
         .owner = r->caller.owner,
         .client = r->name,
-        .path = r->path,
+        .path = r->path ? r->path : "",
         .task = qn_task_name(r->dialect->task),
         .model = r->rq.model ? r->rq.model : "",
         .error = error,

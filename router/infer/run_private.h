@@ -102,7 +102,7 @@ void qn_infer_pause_jobs(struct qn_infer_run *r, bool paused);
 
 /* ---- note.c ---- */
 
-/* Captures the request's body, if texts are captured now. */
+/* Captures the request's body, if texts are captured now and it has a path. */
 void qn_infer_note_body(struct qn_infer_run *r, const char *text, size_t n);
 /* Captures what is in r->out, likewise. Called before it is sent. */
 void qn_infer_note_reply(struct qn_infer_run *r);

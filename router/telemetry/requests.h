@@ -33,7 +33,7 @@ struct qn_request_facts {
     const char *id;        /* as in the log */
     const char *owner;     /* see access/owner.h */
     const char *client;    /* see access/client_id.h */
-    const char *path;      /* of the endpoint; "": the server itself has made the request */
+    const char *path;      /* of the endpoint; "": an answer of a stored chat */
     const char *task;      /* see contract/job.h */
     const char *model;     /* as the request named it */
     const char *error;     /* the message that the client got */

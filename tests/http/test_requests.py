@@ -2,6 +2,7 @@
 import json
 
 import pytest
+from chat_kit import Chat
 from conftest import ROOT, fake_model, wait_until
 from test_owners import ADMIN, ENV, add_key
 
@@ -173,3 +174,15 @@ def test_the_documented_limits():
     header = (ROOT / "router" / "telemetry" / "requests.h").read_text()
     assert "QN_REQUESTS_KEPT = 1000" in header and "(1000 are kept" in text
     assert "QN_REQUESTS_MINUTES_MAX = 24 * 60" in header and "(1 to 1440, by default 15)" in text
+
+
+def test_answers_of_stored_chats_are_listed_and_never_captured(house):
+    server = house.start()
+    assert server.post("/internal/requests/capture", {"on": True}).status == 200
+    chat = Chat(server)
+    answer = chat.answer(chat.say("only for me"), house.model(server, "five", tokens=5))
+    assert chat.finished(answer)["state"] == "done"
+    (request,) = wait_until(lambda: listed(server, {})["requests"], what="the answer is in the list")
+    assert (request["path"], request["task"], request["output"], request["captured"]) == ("", "chat", 5, False)
+    assert b"only for me" not in one(server, {}, request["id"]).body
+    assert listed(server, {})["capture"]["used"] == 0

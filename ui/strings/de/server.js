@@ -113,7 +113,7 @@ export default {
     "server.requests.one": "Anfrage vom {when}",
     "server.requests.task": "Aufgabe",
     "server.requests.path": "Endpunkt",
-    "server.requests.own_path": "vom Server selbst gestellt",
+    "server.requests.own_path": "eine Antwort in einem Chat dieser Seite",
     "server.requests.queued": "Auf das Modell gewartet",
     "server.requests.first": "Erster Teil der Antwort nach",
     "server.requests.prompt": "Gelesene Token",

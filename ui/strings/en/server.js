@@ -113,7 +113,7 @@ export default {
     "server.requests.one": "Request of {when}",
     "server.requests.task": "Task",
     "server.requests.path": "Endpoint",
-    "server.requests.own_path": "made by the server itself",
+    "server.requests.own_path": "an answer in a chat of this page",
     "server.requests.queued": "Waited for the model",
     "server.requests.first": "First piece of the answer after",
     "server.requests.prompt": "Tokens read",
