@@ -33,11 +33,12 @@ export function eventParser() {
     };
 }
 
-/* The events of one reply, until it ends. */
-export async function* eventsOf(method, path, body, options = {}) {
+/* The events of one reply, until it ends. opened() is called when its head has come. */
+export async function* eventsOf(method, path, body, { opened = () => {}, ...options } = {}) {
     const reply = await send(method, path, body, {
         ...options, headers: { Accept: "text/event-stream", ...options.headers },
     });
+    opened();
     const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
     const parse = eventParser();
     try {
@@ -63,11 +64,7 @@ export function follow(path, heard, { opened = () => {}, failed = () => {} } = {
         while (!abort.signal.aborted) {
             try {
                 const from = typeof path === "function" ? path(last) : path;
-                let first = true;
-                for await (const event of eventsOf("GET", from, undefined, { signal: abort.signal })) {
-                    if (first)
-                        opened();
-                    first = false;
+                for await (const event of eventsOf("GET", from, undefined, { signal: abort.signal, opened })) {
                     wait = RETRY_FIRST_MS;
                     last = event.id || last;
                     heard(event);

@@ -1,7 +1,9 @@
 /* What has changed in the reader's chats, as the server tells every tab. One connection for the
  * whole page, and only while the page is seen: a browser has six connections to a server for all its
  * tabs. */
+import { effect } from "../lib/html.js";
 import { follow } from "../lib/events.js";
+import { epoch } from "./session.js";
 
 const EVENTS = "/internal/chats/events";
 
@@ -12,11 +14,21 @@ let stop = null;
 function connect() {
     if (stop || !readers.size || document.visibilityState !== "visible")
         return;
+    let first = true;
     stop = follow(EVENTS, ({ data }) => {
         const event = JSON.parse(data);
         for (const one of listeners)
             one(event);
-    });
+    }, { opened: () => {
+        if (!first)
+            readAll(); /* the connection was cut: something may have been missed */
+        first = false;
+    } });
+}
+
+function readAll() {
+    for (const read of readers)
+        read();
 }
 
 function disconnect() {
@@ -29,8 +41,7 @@ document.addEventListener("visibilitychange", () => {
         disconnect();
         return;
     }
-    for (const read of readers)
-        read();
+    readAll();
     connect();
 });
 
@@ -52,9 +63,10 @@ export function watchEvents(read) {
 }
 
 /* After a new key, or when the server has come back. */
-export function reconnect() {
+effect(() => {
+    if (!epoch.value || !readers.size)
+        return;
     disconnect();
-    for (const read of readers)
-        read();
+    readAll();
     connect();
-}
+});

@@ -1,14 +1,12 @@
-/* The chats that are open: the tree of messages of each, what is shown of it, the answers in
- * progress. A message is a signal of its own: when one changes, only that one is drawn again. */
+/* One chat: the tree of its messages, what is shown of it, the answers in progress. A message is a
+ * signal of its own: when one changes, only that one is drawn again. */
 import { batch, computed, signal } from "../lib/html.js";
 import { del, get, patch, post } from "../lib/client.js";
 import { isUnfinished, messageOf } from "../lib/chat/records.js";
 import { branch, pathThrough, siblings, treeOf, withMessage, withoutBranch } from "../lib/chat/tree.js";
-import { heard } from "./chat_events.js";
 import { changeChat } from "./chats.js";
 import { LiveAnswer } from "./live_answer.js";
 
-const KEPT_MAX = 12; /* conversations */
 const READ_AGAIN_MS = 150;
 const TOGETHER_MAX = 4; /* messages; more are read with the whole chat */
 const SAVE_MS = 600;
@@ -30,6 +28,8 @@ export class Conversation {
 
     constructor(id) {
         this.id = id;
+        /* Whether the page shows it: then the streams of its answers are read. */
+        this.shown = false;
         this.chat = signal(null);
         this.error = signal(null);
         this.tree = signal(treeOf([]));
@@ -50,8 +50,8 @@ export class Conversation {
         return this.#live.get(id);
     }
 
-    /* The messages that are shown, oldest first. */
-    shown() {
+    /* The messages of the path that is shown, oldest first. */
+    pathMessages() {
         return this.path.value.map((id) => this.#messages.get(id).value);
     }
 
@@ -160,7 +160,7 @@ export class Conversation {
             this.#ended(messageOf(this.#messages.get(message.id)?.peek() ?? message, answer)));
         this.#live.set(message.id, live);
         this.#noteUnfinished();
-        if (current.peek() === this && document.visibilityState === "visible")
+        if (this.shown && document.visibilityState === "visible")
             live.start();
     }
 
@@ -285,63 +285,3 @@ export class Conversation {
         };
     }
 }
-
-const kept = new Map(); /* id -> Conversation, used last at the end */
-
-/* The conversation of a chat; the same object each time, so that answers go on while others are read. */
-export function conversationOf(id) {
-    const conversation = kept.get(id) ?? new Conversation(id);
-    kept.delete(id);
-    kept.set(id, conversation);
-    for (const [old, one] of kept) {
-        if (kept.size <= KEPT_MAX)
-            break;
-        if (!one.unfinished.peek().size && old !== id)
-            kept.delete(old);
-    }
-    return conversation;
-}
-
-export const forgetConversation = (id) => {
-    kept.get(id)?.pause();
-    kept.delete(id);
-};
-
-/* The conversation that is shown is kept up to date; others are read when they are shown again. */
-export const current = signal(null);
-
-/* Called when a conversation is shown (null: none is). fresh: it has just been made, there is nothing
- * to read. */
-export function showConversation(conversation, { fresh = false } = {}) {
-    const before = current.peek();
-    if (before === conversation)
-        return;
-    before?.pause();
-    current.value = conversation;
-    if (!fresh)
-        conversation?.read().then(() => current.peek() === conversation && conversation.resume());
-}
-
-heard((event) => {
-    const conversation = current.peek();
-    if (!conversation)
-        return;
-    if (event.type === "resync")
-        conversation.read();
-    else if (event.type === "chat" && event.chat.id === conversation.id)
-        conversation.noteChat(event.chat);
-    else if (event.chat !== conversation.id || !event.message)
-        return;
-    else if (event.type === "gone")
-        conversation.noteGone(event.message);
-    else
-        conversation.noteChange(event.message, event.state);
-});
-
-document.addEventListener("visibilitychange", () => {
-    const conversation = current.peek();
-    if (document.visibilityState !== "visible")
-        conversation?.pause();
-    else
-        conversation?.read().then(() => conversation.resume());
-});

@@ -2,11 +2,12 @@
 import { html } from "../../lib/html.js";
 import { copyText, downloadText } from "../../lib/clipboard.js";
 import { t } from "../../lib/i18n.js";
+import { shownName } from "../../lib/models/list.js";
 import { go, href } from "../../lib/route.js";
 import { IconButton } from "../../components/button.js";
 import { Menu } from "../../components/menu.js";
 import { toast, toastError } from "../../components/toast.js";
-import { chatModels, shownName } from "../../store/chat_models.js";
+import { chatModels } from "../../store/chat_models.js";
 import { Figures } from "./figures.js";
 import { forkInto } from "./fork.js";
 import { ReadAloud } from "./read_aloud.js";

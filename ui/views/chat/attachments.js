@@ -4,10 +4,11 @@ import { html, useEffect, useState } from "../../lib/html.js";
 import { FILES_MAX, kindOf, refusal } from "../../lib/chat/files.js";
 import { bytes } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { shownName } from "../../lib/models/list.js";
 import { IconButton } from "../../components/button.js";
 import { Icon } from "../../components/icon.js";
 import { toast } from "../../components/toast.js";
-import { modelOf, shownName } from "../../store/chat_models.js";
+import { modelOf } from "../../store/chat_models.js";
 import { storeBlob } from "../../store/blobs.js";
 
 let last = 0;

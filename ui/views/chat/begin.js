@@ -2,7 +2,7 @@
 import { batch } from "../../lib/html.js";
 import { go, href } from "../../lib/route.js";
 import { addChat } from "../../store/chats.js";
-import { conversationOf, showConversation } from "../../store/conversation.js";
+import { conversationOf, showConversation } from "../../store/open_chats.js";
 import { askOf, clearDraft, settingsOf } from "./settings.js";
 
 const TITLE_MAX = 60;

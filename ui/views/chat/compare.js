@@ -2,10 +2,10 @@
 import { html, useMemo, useState } from "../../lib/html.js";
 import { diffWords } from "../../lib/chat/diff.js";
 import { t } from "../../lib/i18n.js";
+import { shownName } from "../../lib/models/list.js";
 import { Button } from "../../components/button.js";
 import { Dialog } from "../../components/dialog.js";
 import { Select, Toggle } from "../../components/field.js";
-import { shownName } from "../../store/chat_models.js";
 import { Figures } from "./figures.js";
 import { Markdown } from "./markdown.js";
 import { comparing } from "./ui_state.js";

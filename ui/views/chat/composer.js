@@ -44,7 +44,7 @@ function fit(area) {
 }
 
 function editLast(conversation) {
-    const mine = conversation?.shown().findLast((m) => m.role === "user");
+    const mine = conversation?.pathMessages().findLast((m) => m.role === "user");
     if (mine)
         editing.value = mine.id;
 }

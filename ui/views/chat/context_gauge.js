@@ -31,7 +31,7 @@ function Details({ parts, used, context }) {
 export function ContextGauge({ conversation }) {
     const [open, setOpen] = useState(false);
     const { model, system } = settingsOf(conversation);
-    const found = gauge(conversation.shown(), system);
+    const found = gauge(conversation.pathMessages(), system);
     const context = found?.context || modelOf(model)?.context_length || 0;
     if (!found || !context)
         return null;

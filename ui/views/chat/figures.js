@@ -2,7 +2,7 @@
 import { html } from "../../lib/html.js";
 import { duration, number } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
-import { shownName } from "../../store/chat_models.js";
+import { shownName } from "../../lib/models/list.js";
 
 export function Figures({ model, stats }) {
     const { output, tokens_s: speed, first_ms: first, prompt, cached } = stats ?? {};

@@ -6,7 +6,7 @@ import { addChat } from "../../store/chats.js";
 export async function forkInto(conversation, id) {
     const { title, folder, model, system, params } = conversation.chat.value;
     const chat = await addChat({ title, folder, model, system, params });
-    const path = conversation.shown();
+    const path = conversation.pathMessages();
     let parent = null;
     for (const { role, text, parts } of path.slice(0, path.findIndex((m) => m.id === id) + 1)) {
         const message = await post("/internal/messages", { chat: chat.id, parent, role, text, parts: parts ?? [] });

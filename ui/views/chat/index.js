@@ -9,7 +9,7 @@ import { useTitle } from "../../lib/title.js";
 import { aside } from "../../components/navigation.js";
 import { addFinder } from "../../components/palette.js";
 import { searchChats } from "../../store/chats.js";
-import { conversationOf, showConversation } from "../../store/conversation.js";
+import { conversationOf, showConversation } from "../../store/open_chats.js";
 import { ChatList } from "./chat_list.js";
 import { Compare } from "./compare.js";
 import { Composer } from "./composer.js";

@@ -3,7 +3,7 @@ import { html } from "../../lib/html.js";
 import { isUnfinished } from "../../lib/chat/records.js";
 import { ago, dateTime } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
-import { shownName } from "../../store/chat_models.js";
+import { shownName } from "../../lib/models/list.js";
 import { Actions } from "./actions.js";
 import { Calls } from "./calls.js";
 import { Editor } from "./editor.js";

@@ -2,11 +2,12 @@
 import { html, useEffect, useId, useRef, useState } from "../../lib/html.js";
 import { bytes } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
+import { shownName } from "../../lib/models/list.js";
 import { href } from "../../lib/route.js";
 import { useKeys } from "../../lib/keys.js";
 import { Icon } from "../../components/icon.js";
 import { ErrorBox } from "../../components/error.js";
-import { chatModels, loadModels, modelsState, shownName } from "../../store/chat_models.js";
+import { chatModels, loadModels, modelsState } from "../../store/chat_models.js";
 import { Popover } from "./popover.js";
 import { changeSettings, settingsOf } from "./settings.js";
 

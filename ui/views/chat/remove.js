@@ -3,7 +3,7 @@ import { t } from "../../lib/i18n.js";
 import { go, href, route } from "../../lib/route.js";
 import { toast, toastError } from "../../components/toast.js";
 import { changeChats } from "../../store/chats.js";
-import { forgetConversation } from "../../store/conversation.js";
+import { forgetConversation } from "../../store/open_chats.js";
 
 export async function removeChats(list) {
     const ids = list.map((c) => c.id), shown = route.peek().view === "chat" && ids.includes(route.peek().rest[0]) ? route.peek().rest[0] : "";
