@@ -98,6 +98,8 @@ static void take_prompt(struct qn_answer *x, const struct qn_jref *record)
     x->view.total = number(record, "total");
     x->view.cached = number(record, "cached");
     x->view.prompt_changes++;
+    x->view.state_changes += x->view.stage != QN_ANSWER_COMPUTING;
+    x->view.stage = QN_ANSWER_COMPUTING;
     qn_answer_tell(x);
 }
 
