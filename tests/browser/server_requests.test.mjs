@@ -94,7 +94,7 @@ rig.journey("a request leads to its lines of the log and back", { path: "/app/se
   await say(server, "Hello");
   await rows(page).first().getByRole("link").click();
   await page.getByRole("link", { name: t("server.requests.log") }).click();
-  const line = page.getByRole("option").filter({ hasText: "tokens_s=" }).first();
+  const line = page.locator(".virtual [role=option]").filter({ hasText: "tokens_s=" }).first();
   await line.click();
   await page.getByRole("link", { name: t("server.logs.request") }).click();
   await page.getByRole("heading", { name: /^Request of / }).waitFor();

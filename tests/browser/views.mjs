@@ -49,7 +49,7 @@ export const VIEWS = [
   { name: "media-enlarge", path: "/app/media/images?do=enlarge", prepare: withMediaModels },
   { name: "server", path: "/app/server", prepare: someWork },
   { name: "server-requests", path: "/app/server/requests", prepare: someRequests },
-  { name: "server-logs", path: "/app/server/logs", prepare: ({ page }) => page.getByRole("option").first().waitFor() },
+  { name: "server-logs", path: "/app/server/logs", prepare: ({ page }) => page.locator(".virtual-row").first().waitFor() },
   { name: "server-settings", path: "/app/server/settings" },
   { name: "server-keys", path: "/app/server/keys" },
   { name: "server-engines", path: "/app/server/engines" },
