@@ -4,8 +4,8 @@
 
 #include <sys/stat.h>
 
-/* The clock of the database, which a test may move. */
-static int64_t later_ms;
+/* The clock of the database, which a test may move; the database has a thread of its own. */
+static _Atomic int64_t later_ms;
 int64_t __real_qn_wall_ms(void);
 int64_t __wrap_qn_wall_ms(void);
 int64_t __wrap_qn_wall_ms(void)

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static int64_t later_ms;
+static _Atomic int64_t later_ms;
 int64_t __real_qn_wall_ms(void);
 int64_t __wrap_qn_wall_ms(void);
 int64_t __wrap_qn_wall_ms(void)

@@ -38,7 +38,7 @@ static struct qn_listen *listener;
 static struct qn_ws *sockets;
 static struct qn_metrics *metrics;
 static int app_of_test; /* what `opened` is given */
-static atomic_int opened, closed, drained, flooded;
+static atomic_int opened, closed, drained, filled;
 static struct qn_timer *resume;
 static char block[BLOCK];
 
@@ -89,6 +89,7 @@ static void on_trickle(void *ctx)
     } while (qn_ws_waiting(ctx) > 0);
 }
 
+/* Sends as much as may wait. */
 static void fill(struct qn_ws_session *s)
 {
     while (qn_ws_waiting(s) + sizeof block + 100 < WAITING_MAX)
@@ -104,16 +105,18 @@ static void on_message(struct qn_ws_session *s, bool text, const char *data, siz
     } else if (text && !strcmp(data, "flood")) { /* more than may wait */
         for (int i = 0; i < 2 * WAITING_MAX / BLOCK + 64; i++)
             qn_ws_send(s, QN_WEBSOCKET_BINARY, block, sizeof block);
-        atomic_store(&flooded, 1);
-    } else if (text && !strcmp(data, "fill")) { /* as much as may wait */
+        atomic_fetch_add(&filled, 1);
+    } else if (text && !strcmp(data, "fill")) {
         fill(s);
+        atomic_fetch_add(&filled, 1);
     } else if (text && !strcmp(data, "fill and trickle")) {
         fill(s);
         qn_loop_post(loop, on_trickle, s);
+        atomic_fetch_add(&filled, 1);
     } else if (text && !strcmp(data, "crumbs")) { /* few bytes in more memory than may wait */
         for (int i = 0; i < WAITING_MAX / 4; i++)
             qn_ws_send(s, QN_WEBSOCKET_BINARY, "c", 1);
-        atomic_store(&flooded, 1);
+        atomic_fetch_add(&filled, 1);
     } else if (text && !strcmp(data, "pause")) {
         qn_ws_pause(s, true);
         resume = qn_timer_start(loop, 50, 0, on_resume, s);
@@ -181,7 +184,7 @@ static int set_up(void **state)
         .request = on_request, .refuse = on_refuse, .upgrade = on_upgrade};
     static const struct qn_ws_limits limits = {
         .sessions = SESSIONS, .ping_ms = PING_MS, .stall_ms = STALL_MS, .close_ms = CLOSE_MS};
-    opened = closed = drained = flooded = 0;
+    opened = closed = drained = filled = 0;
     assert_int_equal(qn_loop_new(&loop, NULL), QN_OK);
     metrics = qn_metrics_new();
     sockets = qn_ws_new(loop, metrics, &app_of_test, &limits);
@@ -275,6 +278,16 @@ static void say(int fd, int kind, const char *text)
     uint8_t frame[6 + 125] = {(uint8_t)(0x80 | kind), (uint8_t)(0x80 | n)};
     memcpy(frame + 6, text, n);
     put(fd, frame, 6 + n);
+}
+
+/* Makes the server fill its queue, and reads nothing meanwhile: a client may read as fast as the
+ * server sends, and the queue would never be full. */
+static void let_fill(int fd, const char *text)
+{
+    int before = atomic_load(&filled);
+    say(fd, 1, text);
+    while (atomic_load(&filled) == before)
+        usleep(1000);
 }
 
 /* The next frame's first byte, its payload in `heard`; -1: the end. */
@@ -444,9 +457,7 @@ static void closing(void **state)
 static void flood_script(void)
 {
     int fd = begin(16384), kind, blocks = 0;
-    say(fd, 1, "flood");
-    while (!atomic_load(&flooded)) /* it reads nothing meanwhile */
-        usleep(1000);
+    let_fill(fd, "flood");
     while ((kind = hear(fd)) == 0x82)
         blocks++;
     CHECK(kind == 0x88 && close_code() == QN_WEBSOCKET_POLICY && strstr(heard + 2, "1048576"));
@@ -463,9 +474,7 @@ static void what_waits_is_bounded(void **state)
 static void crumbs_script(void)
 {
     int fd = begin(16384), kind;
-    say(fd, 1, "crumbs");
-    while (!atomic_load(&flooded))
-        usleep(1000);
+    let_fill(fd, "crumbs");
     while ((kind = hear(fd)) == 0x82)
         ;
     CHECK(kind == 0x88 && close_code() == QN_WEBSOCKET_POLICY);
@@ -481,7 +490,7 @@ static void small_messages_take_memory_too(void **state)
 static void trickle_script(void)
 {
     int fd = begin(0), before = atomic_load(&drained), kind;
-    say(fd, 1, "fill and trickle");
+    let_fill(fd, "fill and trickle");
     for (int i = 0; i < 3; i++) { /* at the third answer the second one's turn is over */
         say(fd, 1, "the end");
         while ((kind = hear(fd)) == 0x82)
@@ -501,7 +510,7 @@ static void the_owner_hears_when_all_has_left(void **state)
 static void stall_script(void)
 {
     int fd = begin(16384), other = begin(0);
-    say(fd, 1, "fill");
+    let_fill(fd, "fill");
     enum { PARTS = 10 };
     int parts = 0;
     for (; atomic_load(&closed) == 0; parts++) { /* others are served all the while */
@@ -514,7 +523,7 @@ static void stall_script(void)
     close(fd);
     fd = begin(0);
     int before = atomic_load(&drained), kind = 0;
-    say(fd, 1, "fill");
+    let_fill(fd, "fill");
     for (size_t got = 0; got < WAITING_MAX / 2; got += heard_n)
         CHECK((kind = hear(fd)) == 0x82);
     say(fd, 1, "the end");
