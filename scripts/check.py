@@ -27,6 +27,7 @@ CORES = len(os.sched_getaffinity(0))
 BROWSERS = 2  # test files of the page at a time, each with a browser and a server
 PYTEST_WORKERS = 2 * CORES  # most of a test over HTTP is waiting
 COMPUTING_NICENESS = 10
+TEST_TIMEOUT_S = 300  # of a C test that has no limit of its own
 SLOWEST_SHOWN = 20
 
 # Each build: folder, options, and the target that the stages need (None: all).
@@ -73,6 +74,7 @@ class Output:
 
     def __init__(self, name, niceness):
         self.path, self.niceness = REPORTS / f"{name}.log", niceness
+        self.processor_s = 0.0  # of the commands that have ended
         self.path.write_text("")
 
     def say(self, text):
@@ -83,8 +85,12 @@ class Output:
         """Runs a command with its output in the log; returns its exit status."""
         with self.path.open("a") as log:
             nice = ["nice", "-n", str(self.niceness)] if self.niceness else []
-            return subprocess.run([*nice, *command], cwd=ROOT, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                                  stdout=log, stderr=subprocess.STDOUT).returncode
+            process = subprocess.Popen([*nice, *command], cwd=ROOT, env={**os.environ, **environment},
+                                       stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.processor_s += used.ru_utime + used.ru_stime
+        return process.returncode
 
 
 def count_junit(path, status):
@@ -126,6 +132,7 @@ def build(output, name):
 def ctest(output, part, folder, *options, **environment):
     report = REPORTS / f"{part}.xml"
     status = output.run(["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", f"-j{CORES}",
+                         "--timeout", str(TEST_TIMEOUT_S),
                          "--output-junit", str(report), *options], **environment)
     return count_junit(report, status)
 
@@ -250,7 +257,8 @@ class Run:
         try:
             verdict.append(build(output, name))
         finally:
-            self.say(f"build {name}: {'done' if verdict == [True] else 'FAILED'} in {time.monotonic() - started:.0f} s")
+            self.say(f"build {name}: {'done' if verdict == [True] else 'FAILED'} in {time.monotonic() - started:.0f} s, "
+                     f"{output.processor_s:.0f} s of processors")
             if verdict != [True]:
                 self.show(output)
             done.set()
@@ -278,7 +286,7 @@ class Run:
         self.results[name] = counts
         if counts.failed:
             self.show(output)
-        self.say(f"{name}: {counts} in {time.monotonic() - started:.0f} s")
+        self.say(f"{name}: {counts} in {time.monotonic() - started:.0f} s, {output.processor_s:.0f} s of processors")
 
     def computing(self):
         """Builds in the order in which the other lane waits for them, then the parts; fuzzing has the last build."""
