@@ -27,11 +27,11 @@ const REPORTS = path.join(ROOT, "build/reports/browser");
 
 function browserProgram() {
   if (process.env.QUINCE_TEST_CHROMIUM) return process.env.QUINCE_TEST_CHROMIUM;
-  for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
+  for (const name of ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]) {
     const found = (process.env.PATH ?? "").split(":").map((folder) => path.join(folder, name)).find(existsSync);
     if (found) return found;
   }
-  throw new Error("there is no chromium on the PATH: install the package chromium, or set QUINCE_TEST_CHROMIUM");
+  throw new Error("there is no chromium on the PATH: install the package chromium-headless-shell, or set QUINCE_TEST_CHROMIUM");
 }
 
 /** Starts Chromium without a window. It can reach this machine only: no name but localhost has an address. */
