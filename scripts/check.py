@@ -30,9 +30,9 @@ COMPUTING_NICENESS = 10
 TEST_TIMEOUT_S = 300  # of a C test that has no limit of its own
 SLOWEST_SHOWN = 20
 
-# Each build: folder, options, and the target that the stages need (None: all).
+# Each build: folder, options, and the target that the stages of a short run need (None: all).
 BUILDS = {
-    "release": ("build", ["-DCMAKE_BUILD_TYPE=Release", "-DQUINCE_TESTS=ON"], None),
+    "release": ("build", ["-DCMAKE_BUILD_TYPE=Release", "-DQUINCE_TESTS=ON"], "for_release"),
     "asan": ("build/asan", ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQUINCE_SANITIZE=address,undefined",
                             "-DQUINCE_TESTS=ON"], None),
     "tsan": ("build/tsan", ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQUINCE_SANITIZE=thread", "-DQUINCE_TESTS=ON"],
@@ -41,8 +41,10 @@ BUILDS = {
                             "-DQUINCE_TESTS=ON"], "for_fuzz"),
 }
 
-# Tests over HTTP that only `--all` runs under the address sanitizer: examples of documents, whose endpoints have tests
-# of their own, and the real engine's answers, whose C runs in tests/contract and tests/golden.
+# A short run with a sanitizer build runs most tests on that build alone, which finds more: on the release build it runs
+# kernels and networks (label "release" in tests/CMakeLists.txt), tests that measure memory or time
+# (@pytest.mark.release), and what follows here: examples of documents, whose endpoints have tests of their own, and the
+# real engine's answers, whose C runs in tests/contract and tests/golden.
 NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade", "starter"]
 
 # Files of tests/browser that every run has, beside those without a browser (tests/browser/unit). `--all` runs every
@@ -123,8 +125,10 @@ def slowest(parts):
     return sorted(times, reverse=True)[:SLOWEST_SHOWN]
 
 
-def build(output, name):
+def build(output, name, run):
     folder, options, target = BUILDS[name]
+    if name == "release" and not run.shared:
+        target = None
     return (output.run(["cmake", "-S", ".", "-B", folder, "-G", "Ninja", *options]) == 0 and
             output.run(["cmake", "--build", folder, *(["--target", target] if target else []), "--", "--quiet"]) == 0)
 
@@ -144,43 +148,54 @@ def pytest(output, part, chosen, **environment):
     return count_junit(report, status)
 
 
-def layers(output, _long_variants):
+def layers(output, _run):
     counts = Counts(passed=1) if output.run([sys.executable, "scripts/check_layers.py"]) == 0 else Counts(failed=1)
     counts.add(pytest(output, "layers", ["tests/layers"]))
     return counts
 
 
-def unit(output, _long_variants):
-    return ctest(output, "unit", "build", "-LE", "short")  # all cases run; the short choice of them adds nothing
+def unit(output, run):
+    # All cases run; the short choice of them adds nothing.
+    return ctest(output, "unit", "build", "-LE", "short", *(["-L", "release"] if run.shared else []))
 
 
-def unit_asan(output, long_variants):
-    return ctest(output, "unit-asan", "build/asan", "-LE", "short" if long_variants else "slow",
+def unit_asan(output, run):
+    return ctest(output, "unit-asan", "build/asan", "-LE", "short" if run.long_variants else "slow",
                  ASAN_OPTIONS="detect_leaks=1")
 
 
-def unit_tsan(output, _long_variants):
+def unit_tsan(output, _run):
     return ctest(output, "unit-tsan", "build/tsan", "-L", "tsan")
 
 
-def http(output, _long_variants):
-    return pytest(output, "http", ["tests/http", "tests/contract", "tests/templates"],
-                  QUINCE_TEST_BUILD=str(ROOT / "build"))
+def http(output, run):
+    folders, build_folder = ["tests/contract", "tests/templates"], str(ROOT / "build")
+    if not run.shared:
+        return pytest(output, "http", ["tests/http", *folders], QUINCE_TEST_BUILD=build_folder)
+    files = [f"tests/http/test_{name}.py" for name in NOT_UNDER_ASAN]
+    counts = pytest(output, "http", [*files, *folders], QUINCE_TEST_BUILD=build_folder)
+    counts.add(pytest(output, "http-measured", ["tests/http", "-m", "release", *left_out()],
+                      QUINCE_TEST_BUILD=build_folder))
+    return counts
 
 
-def sanitized_http(output, part, chosen, long_variants):
+def left_out():
+    return [f"--ignore=tests/http/test_{name}.py" for name in NOT_UNDER_ASAN]
+
+
+def sanitized_http(output, part, chosen, run):
     return pytest(output, f"http-{part}", chosen, QUINCE_TEST_BUILD=str(ROOT / "build" / part),
-                  QUINCE_TEST_QUICK="0" if long_variants else "1")
+                  QUINCE_TEST_QUICK="0" if run.long_variants else "1")
 
 
-def http_asan(output, long_variants):
-    left_out = [] if long_variants else [f"--ignore=tests/http/test_{name}.py" for name in NOT_UNDER_ASAN]
-    return sanitized_http(output, "asan", ["tests/http", "tests/contract", *left_out], long_variants)
+def http_asan(output, run):
+    chosen = ["tests/http", "tests/contract", *([] if run.long_variants else left_out())]
+    return sanitized_http(output, "asan", chosen, run)
 
 
-def http_tsan(output, long_variants):
-    chosen = ["tests/http"] if long_variants else [f"tests/http/test_{name}.py" for name in UNDER_TSAN]
-    return sanitized_http(output, "tsan", [*chosen, "tests/contract"], long_variants)
+def http_tsan(output, run):
+    chosen = ["tests/http"] if run.long_variants else [f"tests/http/test_{name}.py" for name in UNDER_TSAN]
+    return sanitized_http(output, "tsan", [*chosen, "tests/contract"], run)
 
 
 def run_on_node(output, name, *options, only=None):
@@ -204,17 +219,17 @@ def run_on_node(output, name, *options, only=None):
     return counts
 
 
-def node(output, _long_variants):
+def node(output, _run):
     return run_on_node(output, "node")
 
 
-def browser(output, long_variants):
+def browser(output, run):
     return run_on_node(output, "browser", f"--test-concurrency={BROWSERS}",
-                       only=None if long_variants else BROWSER_ALWAYS)
+                       only=None if run.long_variants else BROWSER_ALWAYS)
 
 
-def fuzz(output, long_variants):
-    seconds = FUZZ_SECONDS_OF_ALL if long_variants else FUZZ_SECONDS
+def fuzz(output, run):
+    seconds = FUZZ_SECONDS_OF_ALL if run.long_variants else FUZZ_SECONDS
 
     def one(target):
         return output.run(["scripts/dev", "fuzz", target.name.removeprefix("fuzz_"), seconds, FUZZ_SEED])
@@ -240,6 +255,7 @@ class Run:
 
     def __init__(self, stages, long_variants):
         self.stages, self.long_variants = stages, long_variants
+        self.shared = "asan" in stages and not long_variants  # tests are shared out between release and sanitizer builds
         self.built = {name: (threading.Event(), []) for name in BUILDS}
         self.results, self.began, self.printing = {}, time.monotonic(), threading.Lock()
 
@@ -255,7 +271,7 @@ class Run:
         started = time.monotonic()
         output = Output(f"build-{name}", COMPUTING_NICENESS)
         try:
-            verdict.append(build(output, name))
+            verdict.append(build(output, name, self))
         finally:
             self.say(f"build {name}: {'done' if verdict == [True] else 'FAILED'} in {time.monotonic() - started:.0f} s, "
                      f"{output.processor_s:.0f} s of processors")
@@ -279,7 +295,7 @@ class Run:
         started, output = time.monotonic(), Output(name, niceness)
         self.say(f"{name}: begins, see {output.path.relative_to(ROOT)}")
         try:
-            counts = what(output, self.long_variants)
+            counts = what(output, self)
         except Exception:  # a part that breaks is a failure, and the others go on
             output.say(traceback.format_exc())
             counts = Counts(failed=1)

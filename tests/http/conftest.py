@@ -221,6 +221,10 @@ def fake_model(folder, **options):
     return path
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "release: measures memory or time, which says something on a release build only")
+
+
 @pytest.fixture(scope="session")
 def fake_backend_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("backends")

@@ -248,6 +248,7 @@ def test_too_large(house):
     assert server.get("/live").status == 200
 
 
+@pytest.mark.release
 def test_hundred_megabytes(server):
     """The refusal comes before the body: no client sends 100 MB in vain."""
     with raw_connection(server) as s:
@@ -332,6 +333,7 @@ def test_a_model_that_does_not_fit(house):
     assert server.post("/v1/load", {"model_name": model, "ctx_size": 100}).status == 200
 
 
+@pytest.mark.release
 def test_a_body_of_a_million_values_is_refused_at_once(house):
     server = house.start()
     model = house.model(server, "m", tokens=1)

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 
+import pytest
 from conftest import PATIENCE_S, SANITIZED, Server
 from test_doors import ADMIN, BOTH, KEY, bearer
 
@@ -379,6 +380,7 @@ def test_nothing_is_opened_before_use(server):
     assert (server.data_dir / "chats.db").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.release
 def test_many_messages(house):
     """A chat of 10,000 messages among 5,000 chats."""
     server = house.start()

@@ -105,6 +105,7 @@ def noise(n, salt=0):
     return NOISE[salt:salt + n]
 
 
+@pytest.mark.release
 def test_files_of_all_sizes(fetch, hub):
     sizes = [0, 1, 1000, BUFFER, BUFFER + 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5]
     files = [fetch.file(f"f{n}", noise(n, n % 7)) for n in sizes]

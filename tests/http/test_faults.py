@@ -289,6 +289,7 @@ def test_live_answers_while_a_model_loads_and_talks(house):
     connection.close()
 
 
+@pytest.mark.release
 def test_slow_reader_does_not_stop_others(house):
     """One client reads next to nothing of a flood; the others get theirs."""
     server = house.start()
@@ -379,6 +380,7 @@ def test_busy_model_is_never_evicted(house):
     connection.close()
 
 
+@pytest.mark.release
 def test_flooded_log_stays_small(house):
     server = house.start()
     model = house.model(server, "m", flood_log=200000)

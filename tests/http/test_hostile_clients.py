@@ -206,6 +206,7 @@ REQUESTS = {
 }
 
 
+@pytest.mark.release
 @pytest.mark.skipif(SANITIZED, reason="slow by itself")
 @pytest.mark.parametrize("kind", REQUESTS)
 def test_large_requests_do_not_hold_up_others(house, kind):
@@ -218,6 +219,7 @@ def test_large_requests_do_not_hold_up_others(house, kind):
     assert reply.status == status, reply.body[:500]
 
 
+@pytest.mark.release
 @pytest.mark.skipif(SANITIZED, reason="slow by itself")
 def test_a_long_answer_does_not_hold_up_others(house):
     server = house.start()
@@ -226,6 +228,7 @@ def test_a_long_answer_does_not_hold_up_others(house):
     assert len(reply.json["choices"][0]["message"]["content"]) == 2000 * 5000
 
 
+@pytest.mark.release
 @pytest.mark.skipif(SANITIZED, reason="slow by itself")
 def test_a_path_of_thousands_of_parts_is_no_search(house):
     """Behind /upstream/ the model's name has to be found among the path's beginnings."""
@@ -246,6 +249,7 @@ def talk(server, n):
             c.getresponse().read()
 
 
+@pytest.mark.release
 @pytest.mark.skipif(SANITIZED, reason="slow by itself")
 def test_many_readers_of_a_long_log_do_not_hold_up_others(house):
     server = house.start()
@@ -292,6 +296,7 @@ def test_management_requests_are_small(server):
         assert "262144" in reply.body.decode(), path
 
 
+@pytest.mark.release
 def test_large_models_are_made_aside(house):
     server = house.start()
     name = house.model(server, "base")
@@ -314,6 +319,7 @@ def test_large_models_are_made_aside(house):
     assert server.post("/api/show", {"model": "made"}).status == 200
 
 
+@pytest.mark.release
 def test_large_inputs_of_an_embedding_are_read_aside(house):
     server = house.start()
     name = house.model(server, "large")
@@ -323,6 +329,7 @@ def test_large_inputs_of_an_embedding_are_read_aside(house):
     assert reply.status == 400 and "embeddings" in reply.json["error"]
 
 
+@pytest.mark.release
 def test_kept_answers_are_told_aside(house):
     server = house.start()
     name = house.model(server, "kept", tokens=1000, word="\x01" * 2000, context=100_000_000)

@@ -591,6 +591,7 @@ def test_what_a_crash_left_of_blobs_goes(house):
     assert list(folder.iterdir()) == [kept]
 
 
+@pytest.mark.release
 def test_large_blobs_need_no_memory(house):
     server = house.start("--body-limit", "1")
     data = b"GGUF" + b"\0" * (64 * 1024 * 1024)

@@ -61,6 +61,7 @@ def frames(server):
     return [int(n) for n in re.findall(r"job=begun task=chat bytes=(\d+)", server.logs())]
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("ask", DIALECTS)
 def test_a_large_picture_crosses_once(house, ask):
     server = house.start()
@@ -88,6 +89,7 @@ def test_a_picture_arrives_as_it_was(house, ask):
     assert said() == data.decode()
 
 
+@pytest.mark.release
 @pytest.mark.skipif(SANITIZED, reason="sanitizers keep freed memory")
 def test_large_pictures_leave_nothing_behind(house):
     server = house.start()

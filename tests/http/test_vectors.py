@@ -148,6 +148,7 @@ def drain(server, path, body, take=1 << 20, wait_s=0.0):
         return response.status, n, begin, end
 
 
+@pytest.mark.release
 @pytest.mark.skipif(SANITIZED, reason="sanitizers have memory of their own, and keep what is freed")
 @pytest.mark.parametrize("form", ["float", "base64"])
 def test_ten_thousand_vectors_need_little_memory(far, form):
@@ -172,6 +173,7 @@ def test_ten_thousand_vectors_need_little_memory(far, form):
     server.stop()
 
 
+@pytest.mark.release
 @pytest.mark.skipif(SANITIZED, reason="sanitizers have memory of their own, and keep what is freed")
 def test_a_client_that_reads_slowly_holds_the_child_back(far):
     server = far.start()
@@ -203,6 +205,7 @@ def cpu(pid):
     return int(fields[11]) + int(fields[12])
 
 
+@pytest.mark.release
 @pytest.mark.skipif(SANITIZED, reason="a hundred thousand inputs take long")
 def test_a_hundred_thousand_inputs(server, small):
     n = 100_000

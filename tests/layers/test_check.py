@@ -1,4 +1,5 @@
 """scripts/check.py: no part and no test is lost without a word, and what its lists name exists."""
+import ast
 import pathlib
 import sys
 
@@ -18,14 +19,14 @@ def lanes(monkeypatch, tmp_path):
     def set_them(waiting=(), computing=(), builds=True, stages=("http", "unit")):
         monkeypatch.setattr(check, "WAITING", list(waiting))
         monkeypatch.setattr(check, "COMPUTING", list(computing))
-        monkeypatch.setattr(check, "build", lambda output, name: builds)
+        monkeypatch.setattr(check, "build", lambda output, name, run: builds)
         run = check.Run(list(stages), False)
         run.whole()
         return run.summary()
     return set_them
 
 
-def passing(_output, _long_variants):
+def passing(_output, _run):
     return check.Counts(passed=3)
 
 
@@ -40,7 +41,7 @@ def test_a_build_that_fails_fails_every_part_that_needs_it(lanes):
 
 
 def test_a_part_that_breaks_is_a_failure_and_its_output_is_shown(lanes, capfd):
-    def broken(output, _long_variants):
+    def broken(output, _run):
         output.run(["echo", "the words before the end"])
         raise RuntimeError("gone")
     total = lanes([("http", "http", None, broken)], [("unit", "unit", None, passing)])
@@ -73,6 +74,46 @@ def test_a_missing_report_or_a_status_without_a_failed_test_is_a_failure(tmp_pat
 @pytest.mark.parametrize("name", check.NOT_UNDER_ASAN + check.UNDER_TSAN)
 def test_what_the_lists_name_exists(name):
     assert (ROOT / "tests" / "http" / f"test_{name}.py").exists()
+
+
+def each_test(path):
+    """Each test of a file over HTTP: its name and its lines, decorators included."""
+    text = path.read_text()
+    lines = text.split("\n")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            first = min(d.lineno for d in [node, *node.decorator_list])
+            yield node.name, "\n".join(lines[first - 1:node.end_lineno])
+
+
+def test_what_is_measured_is_measured_on_the_release_build():
+    """A test that asks whether the build is SANITIZED to leave a figure out is one of the release build's too."""
+    for path in sorted((ROOT / "tests" / "http").glob("test_*.py")):
+        if path.stem.removeprefix("test_") in check.NOT_UNDER_ASAN:
+            continue
+        for name, text in each_test(path):
+            if "SANITIZED" in text and "(2 if SANITIZED else 1)" not in text:
+                assert "@pytest.mark.release" in text, f"{path.name}: {name}"
+
+
+def test_a_short_run_shares_tests_out_between_its_builds(monkeypatch):
+    asked = []
+    monkeypatch.setattr(check, "pytest", lambda output, part, chosen, **_: asked.append((part, chosen)) or check.Counts())
+    monkeypatch.setattr(check, "ctest", lambda output, part, folder, *options, **_: asked.append((part, list(options))))
+
+    def what(stages, long_variants):
+        asked.clear()
+        run = check.Run(stages, long_variants)
+        check.unit(None, run)
+        check.http(None, run)
+        return asked
+    for run in (what(["unit", "http"], False), what(["unit", "http", "asan"], True)):
+        assert [part for part, _ in run] == ["unit", "http"]
+        assert "release" not in run[0][1] and "tests/http" in run[1][1]
+    (_, unit), (_, whole), (_, measured) = what(["unit", "http", "asan"], False)
+    assert unit[-2:] == ["-L", "release"]
+    assert "tests/http/test_starter.py" in whole and "tests/http" not in whole
+    assert measured[:3] == ["tests/http", "-m", "release"] and "--ignore=tests/http/test_starter.py" in measured
 
 
 def test_every_stage_has_a_part():
