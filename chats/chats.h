@@ -129,6 +129,8 @@ struct qn_chats_found {
     size_t n_folders;
     const struct qn_chat_hit *hits;
     size_t n_hits;
+    const struct qn_chat_preset *presets; /* presets.h */
+    size_t n_presets;
     const char *next; /* a list: where the next page begins; NULL: there is no more */
     int64_t changed;  /* an import: messages that were stored */
     bool incomplete;  /* a search: its time was used up, there may be more */
@@ -143,6 +145,7 @@ enum qn_chats_change {
     QN_CHATS_MESSAGE,      /* a message is new or has changed, or was restored: message_id */
     QN_CHATS_MESSAGE_GONE, /* a message and its branch were deleted: message_id */
     QN_CHATS_STATE,        /* an answer's state has changed: message_id, state */
+    QN_CHATS_PRESETS,      /* a preset is new, has changed or was deleted */
     QN_CHATS_ALL           /* many chats have changed: read the list again */
 };
 struct qn_chats_event {

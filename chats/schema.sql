@@ -141,3 +141,16 @@ CREATE TRIGGER message_resized AFTER UPDATE OF bytes, deleted ON message BEGIN
         WHERE n = new.chat;
     UPDATE owner SET bytes = bytes + new.bytes - old.bytes WHERE n = new.owner;
 END;
+
+-- version 2
+-- System messages and parameters that an owner has given a name. updated: when it was stored last.
+CREATE TABLE preset (
+    n       INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,
+    owner   INTEGER NOT NULL REFERENCES owner(n),
+    name    TEXT NOT NULL,
+    updated INTEGER NOT NULL,
+    params  TEXT NOT NULL,
+    system  TEXT NOT NULL,
+    UNIQUE (owner, name)
+) STRICT;

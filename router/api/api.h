@@ -166,6 +166,10 @@ void qn_api_chat_message(const struct qn_chats_api *api, struct qn_http *h,
 void qn_api_chat_message_add(const struct qn_chats_api *api, struct qn_http *h, const char *id);
 void qn_api_chat_message_change(const struct qn_chats_api *api, struct qn_http *h, const char *id);
 void qn_api_chat_message_remove(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_presets(const struct qn_chats_api *api, struct qn_http *h,
+                         const char *id); /* chats_presets.c */
+void qn_api_chat_preset_put(const struct qn_chats_api *api, struct qn_http *h, const char *id);
+void qn_api_chat_preset_remove(const struct qn_chats_api *api, struct qn_http *h, const char *id);
 void qn_api_chat_blob(const struct qn_chats_api *api, struct qn_http *h,
                       const char *id); /* chats_blobs.c */
 void qn_api_chat_blob_add(const struct qn_chats_api *api, struct qn_http *h, const char *id);

@@ -151,6 +151,15 @@ INVALID = [
                                     "parts": [{"kind": "image", "blob": "a" * 64}]}, 400, "parts"),
     ("PATCH", f"/internal/messages/{OTHER_ID}", {"text": "x"}, 404, None),
     ("DELETE", "/internal/messages/none", None, 404, None),
+    ("POST", "/internal/presets", {}, 400, "name"),
+    ("POST", "/internal/presets", {"name": ""}, 400, "name"),
+    ("POST", "/internal/presets", {"name": "x" * 513}, 413, "name"),
+    ("POST", "/internal/presets", {"name": "x", "model": "m"}, 400, "model"),
+    ("POST", "/internal/presets", {"name": "x", "params": []}, 400, "params"),
+    ("POST", "/internal/presets", {"name": "x", "params": {"stop": "x" * 256 * 1024}}, 413, "params"),
+    ("POST", "/internal/presets", {"name": "x", "system": "x" * (256 * 1024 + 1)}, 413, "system"),
+    ("DELETE", f"/internal/presets/{OTHER_ID}", None, 404, None),
+    ("DELETE", "/internal/presets/x", None, 404, None),
     ("GET", "/internal/blobs/../chats.db", None, 404, None),
     ("GET", f"/internal/blobs/{'a' * 64}", None, 404, None),
 ]
@@ -205,6 +214,56 @@ def test_keys_see_their_own(house):
                        headers=theirs).status == 400
     assert tree(server, chat, mine)["messages"][0]["text"] == "my secret"
     assert titles(server, headers=mine) == ["mine"]
+
+
+# ---- presets ----
+
+def presets(server, headers=None):
+    reply = server.get("/internal/presets", headers=headers)
+    assert reply.status == 200, reply.body
+    return reply.json["presets"]
+
+
+def new_preset(server, name, headers=None, **more):
+    reply = server.post("/internal/presets", {"name": name, **more}, headers=headers)
+    assert reply.status == 201, reply.body
+    return reply.json
+
+
+def test_presets(house, server):
+    assert presets(server) == []
+    pirate = new_preset(server, "Pirat", system="Arr", params={"temperature": 1.5, "stop": ["."]})
+    assert set(pirate) == {"id", "name", "system", "params", "updated"}
+    assert (pirate["system"], pirate["params"]) == ("Arr", {"temperature": 1.5, "stop": ["."]})
+    new_preset(server, "allein")
+    assert [p["name"] for p in presets(server)] == ["allein", "Pirat"]
+    assert presets(server)[0]["system"] == "" and presets(server)[0]["params"] == {}
+    changed = new_preset(server, "Pirat", system="Ahoi")  # the same name: replaced
+    assert (changed["id"], changed["system"], changed["params"]) == (pirate["id"], "Ahoi", {})
+    with contextlib.closing(Events(server)) as events:
+        assert server.request("DELETE", f"/internal/presets/{pirate['id']}").status == 200
+        assert events.next() == {"type": "presets"}
+    assert server.request("DELETE", f"/internal/presets/{pirate['id']}").status == 404
+    server.stop()
+    assert [p["name"] for p in presets(again(house, server))] == ["allein"]
+
+
+def test_presets_of_an_owner_are_limited(server):
+    for n in range(200):
+        new_preset(server, f"p{n}")
+    reply = server.post("/internal/presets", {"name": "one more"})
+    assert reply.status == 413 and "200" in reply.json["error"]["message"], reply.body
+    new_preset(server, "p7", system="replaced")
+    assert len(presets(server)) == 200
+
+
+def test_presets_are_their_owners(house):
+    server = house.start(env=BOTH)
+    mine = new_preset(server, "mine", bearer(KEY), system="secret")
+    assert presets(server, bearer(ADMIN)) == []
+    assert server.request("DELETE", f"/internal/presets/{mine['id']}", headers=bearer(ADMIN)).status == 404
+    assert new_preset(server, "mine", bearer(ADMIN))["id"] != mine["id"]
+    assert presets(server, bearer(KEY))[0]["system"] == "secret"
 
 
 # ---- search ----
