@@ -55,7 +55,7 @@ journey("several chats answer at once", {}, async ({ page, t }) => {
   await page.waitForFunction(() => !document.querySelector(".busy-dot"));
 });
 
-journey("kill -9 of the server loses nothing that was shown; the answer can go on", { allow: [AWAY] }, async ({ page, t, server }) => {
+journey("kill -9 of the server loses nothing that was shown; the answer can go on", { worker: true, allow: [AWAY] }, async ({ page, t, server }) => {
   rig.told.say("crash", { text: "this was shown before the crash", held: 4 });
   await say(page, "crash");
   await lastMessage(page).getByText("this was shown before").waitFor();
@@ -81,7 +81,7 @@ journey("a lost connection to the stream is taken up again", { allow: [AWAY, /ER
   await lastMessage(page).getByText("alpha bravo charlie delta echo").waitFor();
 });
 
-journey("the server is restarted under an open page", { allow: [AWAY] }, async ({ page, t, server }) => {
+journey("the server is restarted under an open page", { worker: true, allow: [AWAY] }, async ({ page, t, server }) => {
   await ask(page, "before the restart");
   await server.stop();
   await page.reload({ waitUntil: "commit" }).catch(() => {});

@@ -4,7 +4,8 @@ import { settled, useRig } from "./rig.mjs";
 
 const rig = useRig();
 // The browser prints each request that finds no server.
-const down = [/ERR_CONNECTION_REFUSED/, /ERR_EMPTY_RESPONSE/, /ERR_CONNECTION_RESET/];
+const down = [/ERR_CONNECTION_REFUSED/, /ERR_EMPTY_RESPONSE/, /ERR_CONNECTION_RESET/,
+  /net::ERR_FAILED/]; // a request that the service worker could not send
 
 rig.journey("the first visit shows a hint, once", { first: true }, async ({ page, t, axe }) => {
   const hint = page.getByRole("complementary", { name: t("welcome.title") });
@@ -47,7 +48,7 @@ const kept = (page, some = "views/media/index.js") => page.waitForFunction(async
   return false;
 }, some);
 
-rig.journey("the page opens while the server is down, and finds it again", { path: "/app/media", allow: down }, async ({ page, t, server }) => {
+rig.journey("the page opens while the server is down, and finds it again", { path: "/app/media", worker: true, allow: down }, async ({ page, t, server }) => {
   await kept(page);
   await kept(page, "/app/");
   await server.kill();
@@ -60,7 +61,7 @@ rig.journey("the page opens while the server is down, and finds it again", { pat
   await page.getByText(t("shell.unreachable")).waitFor({ state: "detached" });
 });
 
-rig.journey("the service worker keeps only files of the page", { path: "/app/media" }, async ({ page, server }) => {
+rig.journey("the service worker keeps only files of the page", { path: "/app/media", worker: true }, async ({ page, server }) => {
   await kept(page);
   await page.evaluate(() => fetch("/v1/models").then((r) => r.text()));
   const urls = await page.evaluate(async () => {

@@ -21,8 +21,9 @@ export const SIZES = {
 export const THEMES = ["light", "dark"];
 const LOCALES = { en: "en-US", de: "de-DE" };
 
-const STEP_TIMEOUT_MS = 30000; // of one step; a machine may stand still for a while
-const JOURNEY_TIMEOUT_MS = 120000;
+const STEP_TIMEOUT_MS = 60000; // of one step; a machine may stand still for a while
+const JOURNEY_TIMEOUT_MS = 240000;
+const EVIDENCE_MS = 20000; // of the time of a journey, to keep what it looked like
 const REPORTS = path.join(ROOT, "build/reports/browser");
 
 function browserProgram() {
@@ -46,7 +47,7 @@ export function startBrowser() {
 }
 
 /** Opens a window as a person with these preferences has it. Returns it with the list of what went wrong in it. */
-export async function openWindow(browser, url, { size = "wide", theme = "light", language = "en", storage = {}, first = false } = {}) {
+export async function openWindow(browser, url, { size = "wide", theme = "light", language = "en", storage = {}, first = false, worker = false } = {}) {
   const context = await browser.newContext({
     baseURL: url,
     viewport: typeof size === "string" ? SIZES[size] : size,
@@ -55,6 +56,7 @@ export async function openWindow(browser, url, { size = "wide", theme = "light",
     timezoneId: "UTC",
     reducedMotion: "reduce",
     acceptDownloads: true,
+    serviceWorkers: worker ? "allow" : "block", // it reads every file again, which takes longer than most journeys
     permissions: ["clipboard-read", "clipboard-write", "microphone"],
   });
   context.setDefaultTimeout(STEP_TIMEOUT_MS);
@@ -78,10 +80,10 @@ export async function openWindow(browser, url, { size = "wide", theme = "light",
   return { context, page, problems };
 }
 
-/** Waits until the view is there and shows what it has read. */
+/** Waits until the view is there and shows what it has read. An answer may be in progress. */
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelector("#main")?.firstElementChild &&
-    !document.querySelector("#main .loading, #main [aria-busy=true]"));
+    !document.querySelector("#main .loading, #main [aria-busy=true]:not(article)"));
   await page.evaluate(async () => {
     await document.fonts.ready;
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -125,9 +127,22 @@ async function keepEvidence(page, name, error, problems, server) {
   const file = path.join(REPORTS, name.replace(/[^\w]+/g, "-"));
   mkdirSync(REPORTS, { recursive: true });
   await page.screenshot({ path: `${file}.png`, timeout: 5000 }).catch(() => {});
-  const html = await page.content().catch(() => "");
+  const html = await within(5000, page.content()).catch(() => "");
   writeFileSync(`${file}.txt`, [error.stack, ...problems, page.url(), html, server.log()].join("\n\n"));
   error.message += `\n(see ${path.relative(ROOT, file)}.png and .txt)`;
+}
+
+/** Rejects if a journey takes too long: its steps have limits of their own, scripts in the page have none. */
+async function within(ms, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the journey has not ended after ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A server (with these options of Server.start) and a browser for a test file, from its start to its end. prepare(rig):
@@ -144,7 +159,7 @@ export function useRig(options = {}, prepare = async () => {}) {
   });
   /**
    * how: path (where it begins; null: it goes there itself), size, theme, language, storage (what the browser has kept
-   * from an earlier visit), first (the very first visit: it shows a hint), allow (expressions of problems that belong to the journey).
+   * from an earlier visit), first (the very first visit: it shows a hint), worker (with the page's service worker), allow (expressions of problems that belong to the journey).
    * steps get page, context, problems, server, browser; t(key) gives a text of the language; axe() checks the page;
    * open(path) goes there and waits; another(how) opens a second window.
    */
@@ -164,8 +179,10 @@ export function useRig(options = {}, prepare = async () => {}) {
     const problems = () => windows.flatMap((w) => w.problems)
       .filter((problem) => !(how.allow ?? []).some((expression) => expression.test(problem)));
     try {
-      if (how.path !== null) await first.open(how.path ?? "/");
-      await steps({ ...first, server: rig.server, browser: rig.browser, another, t: (key) => t[key] ?? key });
+      await within(JOURNEY_TIMEOUT_MS - EVIDENCE_MS, (async () => {
+        if (how.path !== null) await first.open(how.path ?? "/");
+        await steps({ ...first, server: rig.server, browser: rig.browser, another, t: (key) => t[key] ?? key });
+      })());
       assert.deepEqual(problems(), [], "the page had problems");
     } catch (error) {
       await keepEvidence(page, name, error, problems(), rig.server);

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
-const BUILD = process.env.QUINCE_TEST_BUILD ?? path.join(ROOT, "build");
+export const BUILD = process.env.QUINCE_TEST_BUILD ?? path.join(ROOT, "build");
 /** The name of the model that every server has. */
 export const STARTER = "quince-starter";
 
