@@ -78,7 +78,18 @@ journey("the model is chosen by keys, and kept with the chat", {}, async ({ page
   await page.waitForTimeout(1000);
   await page.reload();
   await lastMessage(page).waitFor();
-  assert.match(await page.locator(".model-name").innerText(), /quince-starter/);
+  assert.match(await page.locator(".picked-model").innerText(), /quince-starter/);
+});
+
+journey("the address names the model of a new chat", {}, async ({ page, open, t }) => {
+  await open(`/app/chat?model=${STARTER}`);
+  await page.locator(".picked-model", { hasText: STARTER }).waitFor();
+  await page.waitForURL(/app\/chat$/);
+  await ask(page, "What is quince?");
+  assert.match(await lastMessage(page).locator(".figures").innerText(), /quince-starter/);
+  await open("/app/chat?model=user.no-such");
+  await page.locator(".toast", { hasText: t("chat.model_not_here").replace("{model}", "no-such") }).waitFor();
+  await page.waitForURL(/app\/chat$/);
 });
 
 journey("another model answers the same message", {}, async ({ page, t }) => {
@@ -103,7 +114,40 @@ journey("system prompt and parameters are the chat's", {}, async ({ page, t, axe
   await page.reload();
   await lastMessage(page).waitFor();
   await page.keyboard.press("Alt+s");
-  await page.waitForFunction(() => document.querySelector(".panel textarea")?.value === "You are terse.");
+  await page.waitForFunction(() => document.querySelector(".chat-panel textarea")?.value === "You are terse.");
+});
+
+journey("a preset is made, chosen in another browser, and deleted", {}, async ({ page, t, axe, another }) => {
+  const preset = (on) => on.getByRole("combobox", { name: t("chat.preset"), exact: true });
+  const system = (on) => on.getByRole("textbox", { name: t("chat.system") });
+  await page.keyboard.press("Alt+s");
+  await system(page).fill("You are a pirate.");
+  await page.getByRole("spinbutton", { name: t("chat.param.temperature") }).fill("1.5");
+  await page.getByRole("button", { name: t("chat.preset.save") }).click();
+  await axe();
+  await page.getByRole("textbox", { name: t("chat.preset.name") }).fill("Pirate");
+  await page.keyboard.press("Enter");
+  await page.locator(".toast", { hasText: "Pirate" }).waitFor();
+  assert.equal(await preset(page).locator("option:checked").innerText(), "Pirate");
+
+  const other = await another();
+  await other.open("/app/chat");
+  await other.page.keyboard.press("Alt+s");
+  await system(other.page).fill("You are terse.");
+  await preset(other.page).selectOption({ label: "Pirate" });
+  await other.page.locator(".toast").getByRole("button", { name: t("action.undo") }).click(); // what was typed comes back
+  assert.equal(await system(other.page).inputValue(), "You are terse.");
+  await preset(other.page).selectOption({ label: "Pirate" });
+  await ask(other.page, "hello");
+  const asked = rig.told.requests.at(-1);
+  assert.deepEqual([asked.messages[0].content, asked.temperature], ["You are a pirate.", 1.5]);
+
+  await page.getByRole("button", { name: t("chat.preset.delete") }).click();
+  await page.locator(".toast", { hasText: t("chat.preset.deleted").replace("{name}", "Pirate") }).waitFor();
+  await preset(other.page).locator("option", { hasText: "Pirate" }).waitFor({ state: "detached" });
+  assert.equal(await system(other.page).inputValue(), "You are a pirate.", "the chat keeps its settings");
+  await page.locator(".toast", { hasText: t("chat.preset.deleted").replace("{name}", "Pirate") }).getByRole("button", { name: t("action.undo") }).click();
+  await preset(other.page).locator("option", { hasText: "Pirate" }).waitFor({ state: "attached" });
 });
 
 journey("an answer in JSON of a schema", { storage: { "quince.model": STARTER } }, async ({ page, t }) => {
@@ -111,7 +155,7 @@ journey("an answer in JSON of a schema", { storage: { "quince.model": STARTER } 
   await page.getByRole("combobox", { name: t("chat.output") }).selectOption("json_schema");
   const schema = page.getByRole("textbox", { name: t("chat.schema") });
   await schema.fill("{ not json");
-  await page.locator(".panel .field-error").waitFor();
+  await page.locator(".chat-panel .field-error").waitFor();
   await schema.fill('{"type":"object","properties":{"port":{"type":"integer","minimum":1,"maximum":99}},"required":["port"],"additionalProperties":false}');
   await ask(page, "Which port?");
   const { port } = JSON.parse(await lastMessage(page).locator(".md").innerText());

@@ -5,6 +5,7 @@ import { diffWords } from "../../../ui/lib/chat/diff.js";
 import { kindOf, refusal } from "../../../ui/lib/chat/files.js";
 import { gauge } from "../../../ui/lib/chat/gauge.js";
 import { apply, messageOf, newAnswer, placeOf } from "../../../ui/lib/chat/records.js";
+import { isBare, presetOf, sameSettings } from "../../../ui/lib/chat/presets.js";
 import { sentences } from "../../../ui/lib/chat/sentences.js";
 
 test("records make the message", () => {
@@ -88,4 +89,15 @@ test("files that a model cannot take are refused with the reason", () => {
   assert.equal(refusal(image, null), "");
   assert.equal(refusal({ type: "application/pdf", name: "a.pdf", size: 10 }, []), "chat.file.pdf");
   assert.equal(refusal({ type: "text/plain", name: "a.txt", size: 2e6 }, []), "chat.file.long");
+});
+
+test("a preset is recognised by its settings, in whichever order they are", () => {
+  const one = { system: "Be brief.", params: { temperature: 0.5, response_format: { type: "json_schema", strict: true } } };
+  assert.equal(sameSettings(one, { system: "Be brief.", params: { response_format: { strict: true, type: "json_schema" }, temperature: 0.5 } }), true);
+  assert.equal(sameSettings(one, { system: "Be brief.", params: { temperature: 0.5 } }), false);
+  assert.equal(sameSettings({ params: { stop: ["a", "b"] } }, { system: "", params: { stop: ["b", "a"] } }), false);
+  assert.equal(presetOf([{ id: "1", system: "x", params: {} }, { id: "2", ...one }], one).id, "2");
+  assert.equal(presetOf([], one), null);
+  assert.equal(isBare({ system: "", params: {} }), true);
+  assert.equal(isBare(one), false);
 });

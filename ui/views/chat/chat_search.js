@@ -28,7 +28,7 @@ function useSearch(text) {
 
 const Hit = ({ hit }) => html`<li><a href=${href("chat", hit.chat, { m: hit.message })} onClick=${() => { drawer.value = false; }}>
     <bdi>${hit.title || t("chat.untitled")}</bdi> <small>${ago(hit.when)}</small>
-    ${hit.message && html`<p class="snippet" dir="auto">${hit.snippet.map((part, i) => part.mark ? html`<mark key=${i}>${part.text}</mark>` : part.text)}</p>`}
+    ${hit.message && html`<p class="found" dir="auto">${hit.snippet.map((part, i) => part.mark ? html`<mark key=${i}>${part.text}</mark>` : part.text)}</p>`}
 </a></li>`;
 
 export function SearchResults({ text }) {

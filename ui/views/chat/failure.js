@@ -16,7 +16,7 @@ function evidence(report) {
     return [end, log].filter(Boolean).join("\n") || JSON.stringify(report, null, 2);
 }
 
-/* The next step after an error, as texts' keys; the first that fits. */
+/* The next step after an error, as texts' keys; the first that fits, else a general one. */
 const STEPS = [
     [/memory|oom/i, "chat.step.memory"],
     [/context|too.?long|exceed/i, "chat.step.context"],
@@ -27,14 +27,14 @@ const STEPS = [
 
 export function stepFor(error) {
     const about = `${error.code ?? ""} ${error.message ?? ""}`;
-    return STEPS.find(([pattern]) => pattern.test(about))?.[1] ?? null;
+    return STEPS.find(([pattern]) => pattern.test(about))?.[1] ?? "chat.step.other";
 }
 
 export function Failure({ error, model, retry }) {
     const step = stepFor(error);
     const shown = { message: error.message, status: error.status ?? 500, details: { log: evidence(error.report ?? error.details?.log) } };
     return html`<${ErrorBox} error=${shown} retry=${retry}>
-        ${step && html`<p class="hint">${t(step)}</p>`}
+        <p class="hint">${t(step)}</p>
         <p class="row">
             <a href=${href("server", "logs", { model })}>${t("chat.see_log")}</a>
             <a href=${href("models")}>${t("chat.see_models")}</a>

@@ -15,6 +15,7 @@ import { Compare } from "./compare.js";
 import { Composer } from "./composer.js";
 import { dragging } from "./drop.js";
 import { Head, titleText } from "./head.js";
+import { useNamedModel } from "./named_model.js";
 import { Panel } from "./panel.js";
 import { Thread } from "./thread.js";
 import { comparing, editing, panelOpen } from "./ui_state.js";
@@ -50,6 +51,7 @@ export default function ChatView() {
         editing.value = "";
         showConversation(conversation);
     }, [id]);
+    useNamedModel(id);
     useTitle(conversation?.chat.value && titleText(conversation.chat.value));
     useKeys([
         { keys: "alt+n", text: "chat.new", group: "chat", run: () => go(href("chat")) },

@@ -71,7 +71,7 @@ export function ModelPicker({ conversation }) {
     };
     useKeys([{ keys: "alt+m", text: "chat.key.model", group: "chat", run: () => setOpen(true) }], []);
     const name = model ? shownName(model) : t("chat.no_model");
-    const button = { label: t("chat.model_is", { model: name }), children: html`<bdi class="model-name">${name}</bdi> <${Icon} name="down" size="16" />` };
+    const button = { label: t("chat.model_is", { model: name }), children: html`<bdi class="picked-model">${name}</bdi> <${Icon} name="down" size="16" />` };
     return html`<${Popover} open=${open} setOpen=${setOpen} button=${button} label=${t("chat.models")}>
         <${Choice} chosen=${model} choose=${choose} />
     <//>`;

@@ -1,10 +1,11 @@
-/* The settings of one conversation: system prompt, parameters, form of the answers. */
+/* The settings of one conversation: preset, system prompt, parameters, form of the answers. */
 import { html, useEffect, useRef } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { Button, IconButton } from "../../components/button.js";
 import { NumberField, Select, TextField, Toggle } from "../../components/field.js";
 import { modelOf } from "../../store/chat_models.js";
 import { OutputForm } from "./output_form.js";
+import { Presets } from "./presets.js";
 import { changeSettings, settingsOf } from "./settings.js";
 import { enterIsLine, panelOpen } from "./ui_state.js";
 
@@ -37,10 +38,11 @@ export function Panel({ conversation }) {
     const set = (name, value) => change({ params: withParam(params, name, value) });
     const { capabilities = [], labels = [] } = modelOf(model) ?? {};
     const reasons = [...capabilities, ...labels].includes("reasoning") || "reasoning_effort" in params;
-    useEffect(() => first.current.querySelector("textarea").focus(), []);
-    return html`<aside class="panel" aria-label=${t("chat.settings")} ref=${first}>
+    useEffect(() => first.current.querySelector("select").focus(), []);
+    return html`<aside class="chat-panel" aria-label=${t("chat.settings")} ref=${first}>
         <div class="row between"><h2>${t("chat.settings")}</h2>
             <${IconButton} icon="close" label=${t("action.close")} onClick=${() => { panelOpen.value = false; }} /></div>
+        <${Presets} conversation=${conversation} />
         <${TextField} label=${t("chat.system")} hint=${t("chat.system_hint")} rows="6" dir="auto" value=${system}
             onInput=${(value) => change({ system: value })} />
         ${reasons && html`<${Select} label=${t("chat.effort")} value=${params.reasoning_effort ?? ""}
