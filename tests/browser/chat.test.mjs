@@ -1,6 +1,7 @@
 // A conversation: first answer, stopping, editing, branches, reasoning, errors.
 import assert from "node:assert/strict";
-import { act, answered, ask, composer, lastMessage, messages, say, useChatRig } from "./chat_kit.mjs";
+import { act, answered, ask, changed, composer, lastMessage, messages, say, useChatRig } from "./chat_kit.mjs";
+import { SIZES, outside } from "./rig.mjs";
 import { STARTER } from "./server.mjs";
 
 const rig = useChatRig();
@@ -47,9 +48,8 @@ journey("retry, branches and their switch", {}, async ({ page, t }) => {
   await lastMessage(page).getByText("Blue.").waitFor();
   await answered(page);
   await lastMessage(page).getByText("2/2").waitFor();
-  await lastMessage(page).getByRole("button", { name: t("chat.branch_before") }).click();
+  await Promise.all([changed(page), lastMessage(page).getByRole("button", { name: t("chat.branch_before") }).click()]);
   await lastMessage(page).getByText("Red.").waitFor();
-  await page.waitForTimeout(300);
   await page.reload(); // the branch that was shown last is shown again
   await lastMessage(page).getByText("Red.").waitFor();
 });
@@ -192,6 +192,13 @@ journey("with an answer the view stays accessible, in both themes and on a telep
     await page.emulateMedia({ colorScheme });
     await axe();
   }
-  await page.setViewportSize({ width: 360, height: 740 });
+  for (const size of [SIZES.zoomed, SIZES.narrow]) {
+    await page.setViewportSize(size);
+    assert.deepEqual(await outside(page), [], `at ${size.width} pixels`);
+  }
+  await axe();
+  await page.keyboard.press("Alt+s");
+  await page.locator(".chat-panel").waitFor();
+  assert.deepEqual(await outside(page), []);
   await axe();
 });

@@ -1,6 +1,6 @@
 // With what a model is asked: files, model, system prompt, parameters, form of the answer.
 import assert from "node:assert/strict";
-import { ask, composer, lastMessage, say, useChatRig } from "./chat_kit.mjs";
+import { ask, changed, composer, lastMessage, say, useChatRig } from "./chat_kit.mjs";
 import { STARTER } from "./server.mjs";
 
 const rig = useChatRig();
@@ -72,10 +72,9 @@ journey("the model is chosen by keys, and kept with the chat", {}, async ({ page
   await page.keyboard.press("Alt+m");
   await page.getByRole("listbox", { name: t("chat.models") }).waitFor();
   while (!(await page.locator(".picker .active").innerText()).includes(STARTER)) await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("Enter");
+  await Promise.all([changed(page), page.keyboard.press("Enter")]);
   await ask(page, "What is quince?");
   assert.match(await lastMessage(page).locator(".figures").innerText(), /quince-starter/);
-  await page.waitForTimeout(1000);
   await page.reload();
   await lastMessage(page).waitFor();
   assert.match(await page.locator(".picked-model").innerText(), /quince-starter/);

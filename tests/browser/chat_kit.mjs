@@ -27,6 +27,9 @@ export async function say(page, text) {
   await page.locator("article.user", { hasText: text.split("\n")[0].slice(0, 60) }).last().waitFor();
 }
 
+/** Resolves when the server has taken a change of the chat: its head, its model. */
+export const changed = (page) => page.waitForResponse((reply) => reply.request().method() === "PATCH" && reply.ok());
+
 /** Waits until no answer of the conversation is being written. */
 export async function answered(page) {
   await page.waitForFunction(() => document.querySelector("article.assistant:last-of-type, .chunk:last-of-type article.assistant") &&

@@ -20,22 +20,37 @@ journey("a reloaded page goes on with the answer", {}, async ({ page }) => {
   await answered(page);
 });
 
-journey("a second tab and another browser see the same answer", {}, async ({ page, another }) => {
+journey("a second tab and another browser see the same answer", {}, async ({ page, context, another }) => {
   rig.told.say("share", { text: "seen by all of us", held: 2 });
   await say(page, "share");
   await lastMessage(page).getByText("seen by").waitFor();
-  const other = await another();
+  const tab = await context.newPage(), other = await another();
+  await tab.goto(page.url());
   await other.open(new URL(page.url()).pathname);
-  await lastMessage(other.page).getByText("seen by").waitFor();
+  for (const one of [tab, other.page]) await lastMessage(one).getByText("seen by").waitFor();
   rig.told.go();
-  for (const one of [page, other.page]) {
+  for (const one of [page, tab, other.page]) {
     await lastMessage(one).getByText("seen by all of us").waitFor();
     await answered(one);
   }
+  await tab.close();
   await ask(other.page, "from the other side");
   await lastMessage(page).getByText("You said: from the other side").waitFor();
   assert.equal(await messages(page).count(), 4);
   await page.locator(".chat-row", { hasText: "share" }).first().waitFor();
+});
+
+journey("an answer goes on when its last window is closed", {}, async ({ page, another }) => {
+  rig.told.say("alone", { text: "written while nothing was open", held: 2 });
+  await say(page, "alone");
+  await lastMessage(page).getByText("written while").waitFor();
+  const { pathname } = new URL(page.url());
+  await page.close();
+  rig.told.go();
+  const later = await another();
+  await later.open(pathname);
+  await lastMessage(later.page).getByText("written while nothing was open").waitFor();
+  await answered(later.page);
 });
 
 journey("several chats answer at once", {}, async ({ page, t }) => {
@@ -71,12 +86,29 @@ journey("kill -9 of the server loses nothing that was shown; the answer can go o
   await lastMessage(page).getByText("this was shown before and after").waitFor();
 });
 
+// The journey above ends a server that waits; here it is in the middle of writing.
+journey("kill -9 in a quick answer keeps each word that was shown", { allow: [AWAY] }, async ({ page, t, server }) => {
+  const words = Array.from({ length: 2000 }, (_, n) => `w${n}`).join(" ");
+  rig.told.say("quick", { text: words, ms: 4 });
+  await say(page, "quick");
+  await lastMessage(page).getByText("w40 ").waitFor();
+  await server.kill();
+  await page.getByText(t("shell.unreachable")).waitFor(); // what has arrived is shown
+  const shown = (await lastMessage(page).locator(".md").innerText()).trim();
+  await server.run();
+  await page.getByText(t("chat.ended.interrupted")).waitFor();
+  const kept = (await lastMessage(page).locator(".md").innerText()).trim();
+  assert.ok(shown.startsWith("w0 w1 ") && words.startsWith(kept) && kept.startsWith(shown), `${shown.slice(-40)} | ${kept.slice(-40)}`);
+  await page.reload();
+  await lastMessage(page).getByText("w40 ").waitFor();
+  assert.equal((await lastMessage(page).locator(".md").innerText()).trim(), kept);
+});
+
 journey("a lost connection to the stream is taken up again", { allow: [AWAY, /ERR_/] }, async ({ page, context }) => {
   rig.told.say("radio", { text: "alpha bravo charlie delta echo", ms: 400 });
   await say(page, "radio");
   await lastMessage(page).getByText("alpha").waitFor();
-  await context.setOffline(true);
-  await page.waitForTimeout(500);
+  await Promise.all([page.waitForEvent("requestfailed", (request) => request.url().includes("/stream")), context.setOffline(true)]);
   await context.setOffline(false);
   await lastMessage(page).getByText("alpha bravo charlie delta echo").waitFor();
 });

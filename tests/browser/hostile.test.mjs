@@ -7,47 +7,67 @@ import { useRig } from "./rig.mjs";
 const rig = useRig();
 const SLOWEST_MS = 1500; // of one rendering; a machine that tests in parallel is slow
 
-/** Renders one text as an answer that arrives in pieces; returns what is wrong with the result. Runs in the page. */
-async function render(text) {
+const TOGETHER = 20; // texts that are rendered below each other, before a frame is drawn
+
+/** Renders texts as answers that arrive in pieces; returns for each what is wrong with the result. Runs in the page. */
+async function render(texts) {
   const base = document.querySelector('script[type="module"]').src.replace(/app\.js$/, "");
   const { MarkdownView } = await import(`${base}lib/markdown/view.js`);
-  const element = document.createElement("div"), wrong = new Set();
-  element.className = "md";
-  document.querySelector(".thread-scroll").replaceChildren(element);
-  const view = new MarkdownView(element);
-  let slowest = 0;
-  const update = (part, ended) => {
-    const began = performance.now();
-    view.update(part, ended);
-    slowest = Math.max(slowest, performance.now() - began);
-  };
-  for (let i = 1; i <= 4; i++) update(text.slice(0, Math.floor(text.length * i / 4)), false);
-  update(text, true);
-  await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  const frame = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+
+  /** The longest of the updates of one rendering, in ms. */
+  function write(element, text) {
+    const view = new MarkdownView(element);
+    let slowest = 0;
+    const update = (part, ended) => {
+      const began = performance.now();
+      view.update(part, ended);
+      slowest = Math.max(slowest, performance.now() - began);
+    };
+    for (let i = 1; i <= 4; i++) update(text.slice(0, Math.floor(text.length * i / 4)), false);
+    update(text, true);
+    return slowest;
+  }
 
   const HTML = new Set(("A ABBR B BLOCKQUOTE BR BUTTON CAPTION CITE CODE DD DEL DETAILS DFN DIV DL DT EM FIGCAPTION FIGURE H1 H2 H3 H4 H5 H6 " +
     "HR I IMG INS KBD LI MARK OL P PRE Q RP RT RUBY S SAMP SMALL SPAN STRONG SUB SUMMARY SUP TABLE TBODY TD TFOOT TH THEAD TR U UL VAR WBR").split(" "));
   const ATTRIBUTES = new Set(("align alt aria-label class colspan dir href open rel role rowspan src start tabindex target title type").split(" "));
-  for (const one of element.querySelectorAll("*")) {
-    const maths = one.namespaceURI === "http://www.w3.org/1998/Math/MathML";
-    if (!maths && !HTML.has(one.tagName)) wrong.add(`element ${one.tagName}`);
-    for (const { name, value } of one.attributes) {
-      if (maths ? /^on|href|^src/i.test(name) : !ATTRIBUTES.has(name)) wrong.add(`attribute ${name}=${value.slice(0, 40)} of ${one.tagName}`);
+  function examine(element) {
+    const wrong = new Set();
+    for (const one of element.querySelectorAll("*")) {
+      const maths = one.namespaceURI === "http://www.w3.org/1998/Math/MathML";
+      if (!maths && !HTML.has(one.tagName)) wrong.add(`element ${one.tagName}`);
+      for (const { name, value } of one.attributes) {
+        if (maths ? /^on|href|^src/i.test(name) : !ATTRIBUTES.has(name)) wrong.add(`attribute ${name}=${value.slice(0, 40)} of ${one.tagName}`);
+      }
+      if (one.tagName === "A" && one.hasAttribute("href") &&
+        (!/^(https?:|mailto:)/.test(one.protocol) || one.target !== "_blank" || one.rel !== "noreferrer noopener")) wrong.add(`link ${one.href}`);
+      if (one.tagName === "IMG" && !/^data:image\/(png|jpeg|gif|webp);/.test(one.getAttribute("src"))) wrong.add(`picture ${one.src}`);
     }
-    if (one.tagName === "A" && one.hasAttribute("href") &&
-      (!/^(https?:|mailto:)/.test(one.protocol) || one.target !== "_blank" || one.rel !== "noreferrer noopener")) wrong.add(`link ${one.href}`);
-    if (one.tagName === "IMG" && !/^data:image\/(png|jpeg|gif|webp);/.test(one.getAttribute("src"))) wrong.add(`picture ${one.src}`);
+    if (element.scrollWidth > element.clientWidth + 2) wrong.add("it is wider than its place");
+    for (const one of [...element.querySelectorAll("a, summary")].slice(0, 5)) {
+      one.addEventListener("click", (event) => event.preventDefault(), { once: true });
+      one.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+      one.click();
+      one.focus();
+    }
+    return wrong;
   }
-  if (document.documentElement.scrollWidth > innerWidth || element.scrollWidth > element.clientWidth + 2) wrong.add("it is wider than the page");
+
+  const place = document.querySelector(".thread-scroll"), elements = texts.map(() => document.createElement("div"));
+  for (const element of elements) element.className = "md";
+  place.replaceChildren(...elements);
+  const times = elements.map((element, i) => write(element, texts[i]));
+  await frame();
+  const found = elements.map(examine);
+  if (document.documentElement.scrollWidth > innerWidth) found[0].add("one of these makes the page wider");
   const { left, top } = document.querySelector(".composer textarea").getBoundingClientRect();
-  if (!document.elementFromPoint(left + 5, top + 5)?.closest(".composer")) wrong.add("it covers the page");
-  for (const one of [...element.querySelectorAll("a, summary")].slice(0, 5)) {
-    one.addEventListener("click", (event) => event.preventDefault(), { once: true });
-    one.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
-    one.click();
-    one.focus();
-  }
-  return { wrong: [...wrong], slowest, hits: window.hits };
+  if (!document.elementFromPoint(left + 5, top + 5)?.closest(".composer")) found[0].add("one of these covers the page");
+  if (window.hits) found[0].add("one of these has run a script");
+  // Another program may have had the processor: what is slow is slow each time.
+  for (const [i, ms] of times.entries())
+    for (let n = 0; n < 3 && times[i] > 200; n++) times[i] = Math.min(ms, times[i], write(document.createElement("div"), texts[i]));
+  return found.map((wrong, i) => ({ wrong: [...wrong], slowest: times[i] }));
 }
 
 rig.journey(`${HOSTILE.length} hostile outputs are inert`, { path: null }, async ({ page, context, open, server }) => {
@@ -60,11 +80,13 @@ rig.journey(`${HOSTILE.length} hostile outputs are inert`, { path: null }, async
   await composer(page).waitFor();
   context.on("request", (request) => asked.push(request.url()));
   const found = [], slow = [];
-  for (const [name, text] of HOSTILE) {
-    const { wrong, slowest, hits } = await page.evaluate(render, text);
-    if (hits) wrong.push("a script has run");
-    if (wrong.length) found.push(`${name}: ${wrong.join("; ")}`);
-    if (slowest > SLOWEST_MS) slow.push(`${name}: ${Math.round(slowest)} ms`);
+  for (let at = 0; at < HOSTILE.length; at += TOGETHER) {
+    const some = HOSTILE.slice(at, at + TOGETHER);
+    for (const [i, { wrong, slowest }] of (await page.evaluate(render, some.map(([, text]) => text))).entries()) {
+      const name = some[i][0];
+      if (wrong.length) found.push(`${name}: ${wrong.join("; ")}`);
+      if (slowest > SLOWEST_MS) slow.push(`${name}: ${Math.round(slowest)} ms`);
+    }
   }
   assert.deepEqual(found, []);
   assert.deepEqual(slow, []);

@@ -46,8 +46,8 @@ export function startBrowser() {
   });
 }
 
-/** Opens a window as a person with these preferences has it. Returns it with the list of what went wrong in it. */
-export async function openWindow(browser, url, { size = "wide", theme = "light", language = "en", storage = {}, first = false, worker = false } = {}) {
+/** A profile of the browser, as a person with these preferences has it. */
+async function openProfile(browser, url, { size, theme, language, worker }) {
   const context = await browser.newContext({
     baseURL: url,
     viewport: typeof size === "string" ? SIZES[size] : size,
@@ -60,24 +60,41 @@ export async function openWindow(browser, url, { size = "wide", theme = "light",
     permissions: ["clipboard-read", "clipboard-write", "microphone"],
   });
   context.setDefaultTimeout(STEP_TIMEOUT_MS);
-  const problems = [], { origin, host } = new URL(url);
+  const { origin } = new URL(url), profile = { context, problems: [] };
   context.on("console", (message) => {
-    if (message.type() === "error") problems.push(`console: ${message.text()} (${message.location().url})`);
+    if (message.type() === "error") profile.problems.push(`console: ${message.text()} (${message.location().url})`);
   });
-  context.on("weberror", (error) => problems.push(`uncaught: ${error.error().stack ?? error.error()}`));
+  context.on("weberror", (error) => profile.problems.push(`uncaught: ${error.error().stack ?? error.error()}`));
   context.on("request", (request) => {
     const to = new URL(request.url());
-    if (to.origin !== origin && !["data:", "blob:"].includes(to.protocol)) problems.push(`request to ${request.url()}`);
+    if (to.origin !== origin && !["data:", "blob:"].includes(to.protocol)) profile.problems.push(`request to ${request.url()}`);
   });
+  return profile;
+}
+
+/** Makes a used profile one of a first visit; only the page's files, which never change, stay in the browser's cache. */
+async function cleanProfile({ context }, page, url) {
+  const client = await context.newCDPSession(page);
+  await client.send("Storage.clearDataForOrigin", { origin: new URL(url).origin, storageTypes: "all" });
+  await client.detach();
+}
+
+/** Opens a window as a person with these preferences has it. Returns it with the list of what went wrong in it. spare:
+ *  profiles with these preferences that are not in use, or none. */
+export async function openWindow(browser, url, how = {}, spare = []) {
+  const { size = "wide", theme = "light", language = "en", storage = {}, first = false, worker = false } = how;
+  const used = spare.pop(), profile = used ?? await openProfile(browser, url, { size, theme, language, worker });
+  const { context } = profile, problems = profile.problems = [];
   const page = await context.newPage();
+  if (used) await cleanProfile(profile, page, url);
   page.on("websocket", (socket) => {
-    if (new URL(socket.url()).host !== host) problems.push(`socket to ${socket.url()}`);
+    if (new URL(socket.url()).host !== new URL(url).host) problems.push(`socket to ${socket.url()}`);
   });
   await page.addInitScript((entries) => {
     for (const [name, value] of entries)
       if (localStorage.getItem(name) === null) localStorage.setItem(name, value);
   }, Object.entries({ ...(!first && { "quince.welcome": "1" }), ...storage }));
-  return { context, page, problems };
+  return { context, page, problems, profile };
 }
 
 /** Waits until the view is there and shows what it has read. An answer may be in progress. */
@@ -149,6 +166,24 @@ async function within(ms, promise) {
  * what else the file needs, once both run. Some versions of Node run several `before` of a file at once. */
 export function useRig(options = {}, prepare = async () => {}) {
   const rig = { server: null, browser: null };
+  /* Opening the page in a new profile reads a hundred files: profiles are used again by the file's other journeys. */
+  const spare = new Map();
+  const spareFor = ({ size = "wide", theme = "light", language = "en", worker = false }) => {
+    const key = JSON.stringify([size, theme, language, worker]);
+    if (!spare.has(key)) spare.set(key, []);
+    return spare.get(key);
+  };
+  const leave = async ({ context, profile, how }, again) => {
+    if (!again || how.worker) {
+      await context.close();
+      return;
+    }
+    for (const page of context.pages()) await page.close();
+    await context.unrouteAll();
+    await context.setOffline(false);
+    await context.clearCookies();
+    spareFor(how).push(profile);
+  };
   before(async () => {
     [rig.server, rig.browser] = await Promise.all([Server.start(options), startBrowser()]);
     await prepare(rig);
@@ -159,14 +194,16 @@ export function useRig(options = {}, prepare = async () => {}) {
   });
   /**
    * how: path (where it begins; null: it goes there itself), size, theme, language, storage (what the browser has kept
-   * from an earlier visit), first (the very first visit: it shows a hint), worker (with the page's service worker), allow (expressions of problems that belong to the journey).
+   * from an earlier visit), first (the very first visit: it shows a hint), worker (with the page's service worker), allow
+   * (expressions of problems that belong to the journey).
    * steps get page, context, problems, server, browser; t(key) gives a text of the language; axe() checks the page;
    * open(path) goes there and waits; another(how) opens a second window.
    */
   rig.journey = (name, how, steps) => test(name, { timeout: JOURNEY_TIMEOUT_MS }, async () => {
+    let passed = false;
     const windows = [], t = await texts(how.language ?? "en");
     const another = async (more = {}) => {
-      const opened = await openWindow(rig.browser, rig.server.url, { ...how, ...more });
+      const wish = { ...how, ...more }, opened = { ...await openWindow(rig.browser, rig.server.url, wish, spareFor(wish)), how: wish };
       windows.push(opened);
       const open = async (where) => {
         await opened.page.goto(where);
@@ -184,11 +221,12 @@ export function useRig(options = {}, prepare = async () => {}) {
         await steps({ ...first, server: rig.server, browser: rig.browser, another, t: (key) => t[key] ?? key });
       })());
       assert.deepEqual(problems(), [], "the page had problems");
+      passed = true;
     } catch (error) {
       await keepEvidence(page, name, error, problems(), rig.server);
       throw error;
     } finally {
-      for (const window of windows) await window.context.close();
+      for (const window of windows) await leave(window, passed);
     }
   });
   return rig;
