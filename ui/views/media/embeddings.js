@@ -29,7 +29,7 @@ async function compare(model, texts, signal) {
 function Result({ result, took }) {
     const { texts, dimensions, tokens, rows } = result;
     return html`<section class="result" aria-label=${t("media.result")}>
-        <p class="facts"><span>${t("media.embed.texts", { n: texts.length })}</span>
+        <p class="facts-line hint"><span>${t("media.embed.texts", { n: texts.length })}</span>
             <span>${t("media.embed.dimensions", { n: dimensions })}</span>
             ${tokens !== null && html`<span>${t("media.tokens", { n: tokens })}</span>`}
             <span>${duration(took)}</span></p>

@@ -17,7 +17,7 @@ export function History() {
     const id = useId(), all = pictures.value;
     if (!all)
         return null;
-    return html`<section class="history" aria-labelledby=${id}>
+    return html`<section class="media-history" aria-labelledby=${id}>
         <div class="row between"><h2 id=${id}>${t("media.history")}</h2>
             ${all.length > 0 && html`<${Button} small kind="quiet" icon="trash" onClick=${removeAll}>${t("media.history.remove")}<//>`}</div>
         <p class="hint">${historyFailed.value ? t("media.history.failed") : all.length ? t("media.history.about", { n: KEPT_MAX }) : t("media.history.none")}</p>

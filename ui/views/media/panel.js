@@ -45,7 +45,7 @@ export function Panel({ part, can: given, find = able, what, above, children }) 
         const models = find(data, can), model = chosen(can, models);
         return model ? children(model, models) : html`<${Missing} can=${can} icon=${icon} title=${t("media.none", { what: what ?? t(`media.part.${part}`) })} />`;
     };
-    return html`<section class="panel" aria-labelledby=${id}>
+    return html`<section class="media-part" aria-labelledby=${id}>
         <header><h2 id=${id}>${t(`media.part.${part}`)}</h2>
             <p class="hint">${t(`media.about.${part}`)}</p></header>
         ${above}

@@ -75,7 +75,7 @@ export function PictureDialog({ picture, close }) {
 /* A picture to be clicked. small: in the history. */
 export function Picture({ picture, small }) {
     const url = useUrl(picture.blob), [open, setOpen] = useState(false);
-    return html`<button type="button" class=${"picture" + (small ? " small" : "")} aria-label=${t("media.picture.open", { what: altOf(picture) })}
+    return html`<button type="button" class=${"media-picture" + (small ? " small" : "")} aria-label=${t("media.picture.open", { what: altOf(picture) })}
         onClick=${() => setOpen(true)}>${url && html`<img src=${url} alt="" width=${picture.width} height=${picture.height} loading="lazy" />`}</button>
         ${open && html`<${PictureDialog} picture=${picture} close=${() => setOpen(false)} />`}`;
 }

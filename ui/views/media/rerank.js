@@ -32,7 +32,7 @@ function Result({ result, took }) {
     const { ranked, tokens } = result;
     const range = { least: ranked.at(-1).score, most: ranked[0].score };
     return html`<section class="result" aria-label=${t("media.result")}>
-        <p class="facts"><span>${t("media.rerank.documents", { n: ranked.length })}</span>
+        <p class="facts-line hint"><span>${t("media.rerank.documents", { n: ranked.length })}</span>
             ${tokens !== null && html`<span>${t("media.tokens", { n: tokens })}</span>`}<span>${duration(took)}</span></p>
         <div class="table-scroll" tabindex="0" role="group" aria-label=${t("media.result")}><table class="table ranked">
             <thead><tr><th scope="col" class="number">${t("media.rerank.place")}</th><th scope="col">${t("media.rerank.document")}</th>

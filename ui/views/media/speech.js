@@ -48,7 +48,7 @@ function Player({ result, took }) {
     return html`<section class="result" aria-label=${t("media.result")}>
         ${url && html`<audio controls src=${url} aria-label=${t("media.speech.player")} onError=${() => setWrong(true)}></audio>`}
         ${wrong && html`<p class="hint" role="status">${t("media.speech.unplayable")}</p>`}
-        <p class="facts"><span>${bytes(result.blob.size)}</span><span>${duration(took)}</span></p>
+        <p class="facts-line hint"><span>${bytes(result.blob.size)}</span><span>${duration(took)}</span></p>
         <div class="row"><${Button} icon="download" onClick=${() => downloadBlob(result.blob, result.name)}>${t("media.download")}<//></div>
     </section>`;
 }

@@ -34,7 +34,7 @@ export function Transcript({ result, name, seek, live, children }) {
     const copy = () => copyText(plain(result)).then(() => toast(t("action.copied")), toastError);
     const words = text.split(/\s+/).filter(Boolean).length;
     return html`<section class="result" aria-label=${t("media.transcript.title")}>
-        <p class="facts">${language && html`<span>${t("media.transcript.language", { name: languageName(language) })}</span>`}
+        <p class="facts-line hint">${language && html`<span>${t("media.transcript.language", { name: languageName(language) })}</span>`}
             ${duration > 0 && html`<span>${t("media.transcript.sound", { time: shownDuration(duration * 1000) })}</span>`}
             <span>${t("media.transcript.words", { n: words })}</span>${children}</p>
         <div class="transcript" aria-live=${live ? "polite" : undefined} tabindex="0" role="group" aria-label=${t("media.transcript.title")}>

@@ -22,7 +22,7 @@ function Job({ job, all }) {
     const name = shownName(job.model_name), ended = hasEnded(job);
     return html`<li class="model-row">
         <div class="model-what">
-            <h3 class="model-name"><a href=${href("models", job.model_name)}>${name}</a></h3>
+            <h3 class="model-title"><a href=${href("models", job.model_name)}>${name}</a></h3>
             <p class="facts-line hint"><span>${job.checkpoint}</span>${ended && html`<span>${ago(job.changed * 1000)}</span>`}</p>
         </div>
         <${JobLine} job=${job}>

@@ -63,7 +63,7 @@ function Engine({ recipe, name, engine, isDefault }) {
     const canInstall = ["installable", "update_required"].includes(engine.state);
     return html`<li class="model-row">
         <div class="model-what">
-            <h3 class="model-name">${engine.source === "quince" ? t("models.engines.own") :
+            <h3 class="model-title">${engine.source === "quince" ? t("models.engines.own") :
         name === "default" ? t("models.engines.default") : name}
                 <span class=${`badge ${LOOK[engine.state]}`}>${t(`models.engines.state.${engine.state}`)}</span>
                 ${isDefault && engine.state === "installed" && html`<span

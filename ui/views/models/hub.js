@@ -44,7 +44,7 @@ function Found({ repo }) {
     const [open, setOpen] = useState(false);
     return html`<li class="model-row">
         <details open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}>
-            <summary><span class="model-name">${repo.repository_id}</span>
+            <summary><span class="model-title">${repo.repository_id}</span>
                 ${repo.gated && html` <span class="badge warn"><${Icon} name="key"
                     size="12" /> ${t("models.hub.gated")}</span>`}
                 <span class="facts-line hint">

@@ -68,7 +68,7 @@ export function ModelRow({ model }) {
     const here = model.downloaded || model.recipe === "remote";
     return html`<li class="model-row">
         <div class="model-what">
-            <h3 class="model-name"><a href=${href("models", name)}>${shownName(model.id)}</a>
+            <h3 class="model-title"><a href=${href("models", name)}>${shownName(model.id)}</a>
                 <${State} model=${model} /></h3>
             <${Facts} model=${model} also=${also} />
             <${Unsupported} model=${model} />
