@@ -66,6 +66,6 @@ rig.journey("a part is found in the palette", { path: "/app/server" }, async ({ 
 });
 
 rig.journey("engines are listed with their state", { path: "/app/server/engines" }, async ({ page, t }) => {
-  await page.getByRole("row").filter({ hasText: t("server.engines.own") }).first()
-    .getByText(t("server.engines.state.installed")).waitFor();
+  await page.getByRole("row").filter({ hasText: t("models.engines.own") }).first()
+    .getByText(t("models.engines.state.installed")).waitFor();
 });

@@ -10,9 +10,9 @@ const BESIDE = 12; /* rows above and below the view that are there, too */
 export function VirtualList({ label, count, height, row, name, dropped = 0, end, onEnd, current, onCurrent, onOpen }) {
     const box = useRef(null), id = useId(), before = useRef(dropped);
     const [top, setTop] = useState(0), [room, setRoom] = useState(600);
-    useEffect(() => {
-        const watch = new ResizeObserver(() => setRoom(box.current.clientHeight));
-        watch.observe(box.current);
+    useLayoutEffect(() => { /* which, unlike useEffect, ends before the box is gone */
+        const e = box.current, watch = new ResizeObserver(() => setRoom(e.clientHeight));
+        watch.observe(e);
         return () => watch.disconnect();
     }, []);
     useLayoutEffect(() => {

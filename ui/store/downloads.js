@@ -7,6 +7,8 @@ import { measuredSpeed } from "../lib/models/choose.js";
 import { readMachine, readModels } from "./models.js";
 import { epoch } from "./session.js";
 
+/* The server has a stream for each download, but none for all of them, which says when one begins; and a
+ * browser has six connections to it. */
 const ACTIVE_MS = 2000, IDLE_MS = 15000, CHANNEL = "quince.downloads";
 
 /* The jobs of GET downloads?all=true; null until they have been read. */

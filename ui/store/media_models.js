@@ -2,10 +2,10 @@
  * and how far a model is on its way into memory. */
 import { signal, useEffect, useSignal } from "../lib/html.js";
 import { get } from "../lib/client.js";
-import { resource } from "./resource.js";
+import { resource, usePolling } from "./resource.js";
 import { epoch } from "./session.js";
 
-const WATCH_MS = 2000, CHOICE = "quince.media.model.";
+const CHOICE = "quince.media.model.";
 
 const list = resource(async () => (await get("/v1/models?show_all=true")).data);
 export const mediaModels = list.state;
@@ -34,27 +34,13 @@ export function chosen(can, offered) {
     return offered.find((m) => m.id === last) ?? offered[0] ?? null;
 }
 
-/* The entry of GET health for a model while `active`: {status, progress, requests_waiting, ...}; null
+/* The entry of GET health for a model: {status, progress, requests_waiting, ...}; null
  * while it is not known. */
-export function useModelStatus(name, active) {
+export function useModelStatus(name) {
     const status = useSignal(null);
-    useEffect(() => {
-        if (!active)
-            return undefined;
-        let live = true;
-        const look = async () => {
-            if (document.visibilityState !== "visible")
-                return;
-            const health = await get("/api/v1/health").catch(() => null);
-            if (live)
-                status.value = health?.all_models_loaded?.find((m) => m.model_name === name) ?? null;
-        };
-        look();
-        const timer = setInterval(look, WATCH_MS);
-        return () => {
-            live = false;
-            clearInterval(timer);
-        };
-    }, [name, active]);
-    return active ? status.value : null;
+    usePolling(async () => {
+        const health = await get("/api/v1/health").catch(() => null);
+        status.value = health?.all_models_loaded?.find((m) => m.model_name === name) ?? null;
+    }, [name]);
+    return status.value;
 }

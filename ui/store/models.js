@@ -2,10 +2,8 @@
 import { computed, signal, useEffect } from "../lib/html.js";
 import { del, get, post } from "../lib/client.js";
 import { machineOf } from "../lib/models/fit.js";
-import { resource } from "./resource.js";
+import { resource, usePolling } from "./resource.js";
 import { epoch } from "./session.js";
-
-const WATCH_MS = 2000;
 
 /* The list: what is here and what the built-in list offers, as GET models writes it. */
 const list = resource(async () => (await get("/v1/models?show_all=true")).data);
@@ -46,37 +44,16 @@ async function readMemory() {
     }
 }
 
-let watchers = 0, timer = 0;
-
-function seen() {
-    if (document.visibilityState !== "visible")
-        return;
-    readMemory();
-    readModels();
-}
-
-function watch(on) {
-    watchers += on ? 1 : -1;
-    if (on && watchers === 1) {
-        timer = setInterval(() => document.visibilityState === "visible" && readMemory(), WATCH_MS);
-        document.addEventListener("visibilitychange", seen);
-    } else if (!watchers) {
-        clearInterval(timer);
-        document.removeEventListener("visibilitychange", seen);
-    }
-}
-
 /* Keeps the signals above fresh for as long as the component is shown. */
 export function useModels() {
-    useEffect(() => {
-        watch(true);
-        return () => watch(false);
-    }, []);
+    usePolling(readMemory, []);
     const round = epoch.value;
     useEffect(() => {
-        readModels();
+        const read = () => document.visibilityState === "visible" && readModels();
+        read();
         readMachine();
-        readMemory();
+        document.addEventListener("visibilitychange", read);
+        return () => document.removeEventListener("visibilitychange", read);
     }, [round]);
 }
 

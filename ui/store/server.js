@@ -4,10 +4,8 @@ import { computed, signal, useEffect } from "../lib/html.js";
 import { del, get, post, send } from "../lib/client.js";
 import { sampleOf, withSample } from "../lib/server/history.js";
 import { merged } from "../lib/server/requests.js";
-import { resource } from "./resource.js";
+import { resource, usePolling } from "./resource.js";
 import { epoch } from "./session.js";
-
-export const POLL_MS = 2000;
 
 /* ---- who we are ---- */
 
@@ -31,30 +29,6 @@ export function useStatus() {
     useEffect(() => {
         readStatus();
     }, [round]);
-}
-
-/* ---- polling ---- */
-
-/* Calls read() now and then every POLL_MS after its end, while the component is shown, the page is
- * visible and `on` is set. */
-function usePolling(read, dependencies, on = true) {
-    const round = epoch.value;
-    useEffect(() => {
-        if (!on)
-            return undefined;
-        let live = true, timer = 0;
-        const next = async () => {
-            if (document.visibilityState === "visible")
-                await read();
-            if (live)
-                timer = setTimeout(next, POLL_MS);
-        };
-        next();
-        return () => {
-            live = false;
-            clearTimeout(timer);
-        };
-    }, [...dependencies, round, on]);
 }
 
 /* ---- load ---- */

@@ -249,11 +249,6 @@ export default {
     "server.engines.engine": "Engine",
     "server.engines.state": "Zustand",
     "server.engines.version": "Version",
-    "server.engines.own": "Eigene von quince",
-    "server.engines.state.installed": "Installiert",
-    "server.engines.state.update_required": "Muss aktualisiert werden",
-    "server.engines.state.installable": "Kann installiert werden",
-    "server.engines.state.unsupported": "Nicht für diesen Rechner",
     "server.engines.go": "Engines installieren oder entfernen",
 
     "server.connect.what": "Programme für die Schnittstellen von OpenAI, Anthropic oder Ollama arbeiten mit diesem Server, wenn sie seine Adresse bekommen.",

@@ -249,11 +249,6 @@ export default {
     "server.engines.engine": "Engine",
     "server.engines.state": "State",
     "server.engines.version": "Version",
-    "server.engines.own": "quince’s own",
-    "server.engines.state.installed": "Installed",
-    "server.engines.state.update_required": "Needs an update",
-    "server.engines.state.installable": "Can be installed",
-    "server.engines.state.unsupported": "Not for this machine",
     "server.engines.go": "Install or remove engines",
 
     "server.connect.what": "Programs made for the APIs of OpenAI, Anthropic or Ollama work with this server when they get its address.",

@@ -26,7 +26,7 @@ function phase(status, text) {
 }
 
 function Busy({ task, model, text, share }) {
-    const status = useModelStatus(model, true), now = useNow();
+    const status = useModelStatus(model), now = useNow();
     const loading = status?.status === "loading" && status.progress > 0;
     return html`<div class="working">
         <div class="row between">

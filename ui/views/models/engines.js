@@ -6,13 +6,12 @@ import { eventsOf } from "../../lib/events.js";
 import { t } from "../../lib/i18n.js";
 import { Button } from "../../components/button.js";
 import { Confirm } from "../../components/dialog.js";
+import { EngineState } from "../../components/engine_state.js";
 import { ErrorBox } from "../../components/error.js";
 import { Loading } from "../../components/loading.js";
 import { Progress } from "../../components/progress.js";
 import { toast, toastError } from "../../components/toast.js";
 import { machine, readMachine, readModels } from "../../store/models.js";
-
-const LOOK = { installed: "good", update_required: "warn", installable: "", unsupported: "" };
 
 /* One engine of several names is listed once: "default" means another row where a recipe has no engine
  * of quince's. */
@@ -65,7 +64,7 @@ function Engine({ recipe, name, engine, isDefault }) {
         <div class="model-what">
             <h3 class="model-title">${engine.source === "quince" ? t("models.engines.own") :
         name === "default" ? t("models.engines.default") : name}
-                <span class=${`badge ${LOOK[engine.state]}`}>${t(`models.engines.state.${engine.state}`)}</span>
+                <${EngineState} state=${engine.state} />
                 ${isDefault && engine.state === "installed" && html`<span
                     class="badge">${t("models.engines.used")}</span>`}</h3>
             <p class="facts-line hint">${engine.version && html`<span>${engine.version}</span>`}

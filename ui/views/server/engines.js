@@ -3,12 +3,11 @@ import { html, useEffect } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { href } from "../../lib/route.js";
 import { Button } from "../../components/button.js";
+import { EngineState } from "../../components/engine_state.js";
 import { ErrorBox } from "../../components/error.js";
 import { Loading } from "../../components/loading.js";
 import { machine, readMachine } from "../../store/models.js";
 import { epoch } from "../../store/session.js";
-
-const LOOK = { installed: "good", update_required: "warn", installable: "", unsupported: "" };
 
 /* Engines that work or can be made to work. */
 const usable = (recipes) => Object.entries(recipes).map(([recipe, { backends, default_backend: used }]) => ({
@@ -33,9 +32,9 @@ export function Engines() {
             <thead><tr><th scope="col">${t("server.engines.for")}</th><th scope="col">${t("server.engines.engine")}</th>
                 <th scope="col">${t("server.engines.state")}</th><th scope="col">${t("server.engines.version")}</th></tr></thead>
             <tbody>${usable(data.info.recipes ?? {}).map(({ recipe, engines }) => engines.map((e, i) => html`<tr key=${`${recipe} ${e.name}`}>
-                ${i === 0 && html`<th scope="rowgroup" rowspan=${engines.length}>${recipe}</th>`}
-                <td>${e.source === "quince" ? t("server.engines.own") : e.name}</td>
-                <td><span class=${`badge ${LOOK[e.state]}`}>${t(`server.engines.state.${e.state}`)}</span></td>
+                ${i === 0 && html`<th scope="rowgroup" rowspan=${engines.length}>${t(`models.engines.recipe.${recipe}`)}</th>`}
+                <td>${e.source === "quince" ? t("models.engines.own") : e.name}</td>
+                <td><${EngineState} state=${e.state} /></td>
                 <td>${e.version}</td></tr>`))}</tbody>
         </table></div>
         <p><${Button} icon="settings" href=${href("models", { show: "engines" })}>${t("server.engines.go")}<//></p>

@@ -4,7 +4,7 @@ import { bytes, number, percent } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { knows, pointsOf, SPAN_MS } from "../../lib/server/history.js";
 import { Plot } from "../../components/plot.js";
-import { POLL_MS } from "../../store/server.js";
+import { POLL_MS } from "../../store/resource.js";
 
 const GAP_MS = 4 * POLL_MS;
 
