@@ -109,14 +109,18 @@ export async function settled(page) {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** What axe finds in the page, or in the part that a selector names: a list of texts. rules: their names; without, all. */
+export async function violations(page, { selector, rules } = {}) {
+  if (!await page.evaluate(() => "axe" in window)) await page.evaluate(`${axeSource}; undefined`);
+  return page.evaluate(async ([part, runOnly]) => {
+    const { violations: all } = await window.axe.run(part ?? document, { resultTypes: ["violations"], ...runOnly && { runOnly } });
+    return all.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(" ")}: ${n.failureSummary}`));
+  }, [selector, rules]);
+}
+
 /** Fails with every violation that axe finds in the page, or in the part that a selector names. */
 export async function checkAccess(page, selector) {
-  if (!await page.evaluate(() => "axe" in window)) await page.evaluate(`${axeSource}; undefined`);
-  const found = await page.evaluate(async (part) => {
-    const { violations } = await window.axe.run(part ?? document, { resultTypes: ["violations"] });
-    return violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(" ")}: ${n.failureSummary}`));
-  }, selector);
-  assert.deepEqual(found, [], "axe found violations");
+  assert.deepEqual(await violations(page, { selector }), [], "axe found violations");
 }
 
 /** What lies beyond the window's right edge although it cannot be scrolled to within its own box: a list of selectors. */

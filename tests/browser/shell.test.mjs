@@ -1,7 +1,6 @@
 // The page as such: it opens, in every theme, language and size, keeps its policy, and is accessible.
 import assert from "node:assert/strict";
-import { SIZES, outside, settled, useRig } from "./rig.mjs";
-import { VIEWS } from "./views.mjs";
+import { settled, useRig } from "./rig.mjs";
 
 const rig = useRig();
 
@@ -78,22 +77,3 @@ rig.journey("files of another version are not there, and the page says that it i
     await page.reload();
     await page.getByText(t("shell.outdated")).waitFor();
   });
-
-// Every view by itself, in both themes, on a telephone and enlarged.
-for (const { name, path, prepare } of VIEWS) {
-  rig.journey(`${name}: accessible everywhere`, { path }, async ({ page, axe, server }) => {
-    await prepare?.({ page, server });
-    await axe();
-    await page.emulateMedia({ colorScheme: "dark" });
-    await axe();
-    await page.setViewportSize(SIZES.narrow);
-    await axe();
-  });
-  rig.journey(`${name}: nothing is cut off`, { path, size: "narrow", language: "de" }, async ({ page, server }) => {
-    await prepare?.({ page, server });
-    for (const size of [SIZES.narrow, SIZES.zoomed]) {
-      await page.setViewportSize(size);
-      assert.deepEqual(await outside(page), [], `at ${size.width} pixels`);
-    }
-  });
-}

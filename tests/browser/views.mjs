@@ -1,6 +1,6 @@
-// Every address of the page that is looked at by itself: shell.test.mjs checks each with axe in both themes and at 360
+// Every address of the page that is looked at by itself: views.test.mjs checks each with axe in both themes and at 360
 // pixels, and `scripts/dev shots` takes its picture. A view that needs more than its address has `prepare`, which gets
-// {page, server} after the page has opened.
+// {page, server} after the page has opened; it may run several times on one server.
 import { STARTER } from "./server.mjs";
 
 const say = (server, more = {}) => server.api("/v1/chat/completions",
@@ -10,7 +10,7 @@ const say = (server, more = {}) => server.api("/v1/chat/completions",
 async function someWork({ page, server }) {
   await say(server);
   await page.locator(".server-row").first().waitFor();
-  await page.waitForTimeout(2500);
+  await page.locator('.plot-line[d*="L"]').first().waitFor({ state: "attached" });
 }
 
 async function someRequests({ page, server }) {
@@ -19,15 +19,27 @@ async function someRequests({ page, server }) {
   await page.locator("tbody tr").nth(1).waitFor();
 }
 
+const MEDIA_MODELS = [["near", "embeddings"], ["ranker", "reranking"], ["ears", "transcription"], ["voice", "tts"],
+  ["brush", "image"], ["lens", "upscaling"]];
+const hasMediaModels = async (server) => (await server.api("/v1/models")).data.some(({ id }) => id === "user.near");
+
 /** A model for each part of the media view, so that it shows its form: of a server that is not asked. */
 async function withMediaModels({ page, server }) {
-  for (const [name, label] of [["near", "embeddings"], ["ranker", "reranking"], ["ears", "transcription"], ["voice", "tts"],
-    ["brush", "image"], ["lens", "upscaling"]]) {
-    await server.api("/v1/models/register", { model_name: `user.${name}`, recipe: "remote", model: name,
-      base_url: "http://127.0.0.1:9/v1", labels: [label] }).catch(() => {}); // it is there from the view before
+  if (!await hasMediaModels(server)) {
+    for (const [name, label] of MEDIA_MODELS)
+      await server.api("/v1/models/register", { model_name: `user.${name}`, recipe: "remote", model: name,
+        base_url: "http://127.0.0.1:9/v1", labels: [label] });
+    await page.reload();
   }
-  await page.reload();
   await page.locator("#main form, #main .fields").first().waitFor();
+}
+
+async function withoutMediaModels({ page, server }) {
+  if (await hasMediaModels(server)) {
+    for (const [name] of MEDIA_MODELS) await server.api("/v1/delete", { model_name: `user.${name}` });
+    await page.reload();
+  }
+  await page.locator("#main .empty").first().waitFor();
 }
 
 export const VIEWS = [
@@ -39,7 +51,7 @@ export const VIEWS = [
   { name: "models-engines", path: "/app/models?show=engines" },
   { name: "model", path: "/app/models/quince-starter" },
   { name: "media", path: "/app/media" },
-  { name: "media-missing", path: "/app/media/speech" },
+  { name: "media-missing", path: "/app/media/speech", prepare: withoutMediaModels },
   { name: "media-embeddings", path: "/app/media/embeddings", prepare: withMediaModels },
   { name: "media-rerank", path: "/app/media/rerank", prepare: withMediaModels },
   { name: "media-transcribe", path: "/app/media/transcribe", prepare: withMediaModels },
