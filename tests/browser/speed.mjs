@@ -1,11 +1,11 @@
 // How quick the page is, measured in headless Chromium on a real server: `node tests/browser/speed.mjs [NAME...]`, on an
-// otherwise idle machine. Names: load, tokens, typing, large, heap. Times of the main thread are the processor's, from a trace.
+// otherwise idle machine. Names: load, tokens, typing, large, heap, log. Times of the main thread are the processor's, from a trace.
 import { lastMessage, say } from "./chat_kit.mjs";
 import { openWindow, settled, startBrowser } from "./rig.mjs";
 import { Server } from "./server.mjs";
 import { Upstream } from "./upstream.mjs";
 
-const MESSAGES = 500, TOKENS = 600, TOKEN_MS = 20;
+const MESSAGES = 500, TOKENS = 600, TOKEN_MS = 20, LINES = 10000;
 const SENTENCE = "Words come one after the other, and **some** of them are `code`, or _stressed_. ";
 const ANSWER = "A paragraph with **bold** text and a [link](https://example.org).\n\n- one\n- two\n\n```python\ndef f(x):\n    return x + 1\n```\n\n" +
   "| a | b |\n|---|---|\n| c | d |\n\nAnd the end.";
@@ -147,6 +147,41 @@ const MEASUREMENTS = {
       sizes.push(await used());
     }
     console.log(`heap: after each five answers ${sizes.map((n) => n.toFixed(1)).join(", ")} MB`);
+    await context.close();
+  },
+
+  async log({ browser, server }) {
+    const { context, page } = await openWindow(browser, server.url);
+    await page.goto("/app/server/logs");
+    await page.locator(".virtual-row").first().waitFor();
+    // More lines than the server keeps, through the page's own store.
+    await page.evaluate(async (count) => {
+      const build = document.querySelector('meta[name="build"]').content;
+      const { addLines } = await import(`/ui/${build}/store/logs.js`);
+      window.addLog = (from, n) => addLines(Array.from({ length: n }, (_, i) => ({
+        seq: from + i, timestamp: "2026-01-01T00:00:00.000Z", severity: "Info", tag: "infer",
+        line: `2026-01-01T00:00:00.000Z info infer id=${from + i} a line of usual length with some words in it` })));
+      window.addLog(1e6, count);
+    }, LINES);
+    await page.getByText(`${LINES.toLocaleString("en")} lines.`).waitFor();
+    const scrolled = await traced(context, page, () => page.evaluate(async () => {
+      const list = document.querySelector(".virtual");
+      for (list.scrollTop = 0; list.scrollTop + list.clientHeight < 100000; list.scrollTop += 400)
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+    }));
+    console.log(`log: ${LINES} lines are scrolled in ${scrolled.frames.length} frames; a frame: ${figures(scrolled.frames)}`);
+    const followed = await traced(context, page, () => page.evaluate(async () => {
+      const list = document.querySelector(".virtual");
+      list.scrollTop = list.scrollHeight;
+      for (let i = 0; i < 120; i++) {
+        window.addLog(2e6 + i * 20, 20);
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+      }
+    }));
+    console.log(`log: 20 lines come with each of ${followed.frames.length} frames; a frame: ${figures(followed.frames)}`);
+    await page.evaluate(() => document.querySelector("input[type=search]").focus());
+    const searched = await traced(context, page, () => page.keyboard.type("id=1001", { delay: 60 }));
+    console.log(`log: a search is typed; a frame: ${figures(searched.frames)}`);
     await context.close();
   },
 };

@@ -144,7 +144,7 @@ export default {
     "models.limits.bandwidth.hint": "Für alle Downloads zusammen. Leer: keine Grenze.",
     "models.limits.threads": "Modelle gleichzeitig",
     "models.limits.saved": "Die Grenzen sind gespeichert und gelten ab jetzt.",
-    "models.limits.not_yours": "Die Grenzen für Downloads lassen sich mit einem Admin-Schlüssel ändern.",
+    "models.limits.not_yours": "Die Grenzen für Downloads lassen sich mit Verwaltungsrechten ändern.",
     "models.time.min": "{n} min",
     "models.time.h": "{n} Std.",
     "models.time.about": "etwa {time}",
@@ -358,7 +358,6 @@ export default {
     "models.engines.state.update_required": "Aktualisierung nötig",
     "models.engines.state.installable": "Kann installiert werden",
     "models.engines.state.unsupported": "Nicht für diesen Rechner",
-    
     "models.engines.source.system": "von diesem System",
     "models.engines.source.release": "aus der Veröffentlichung des Projekts",
     "models.engines.do.install": "Installieren",

@@ -358,7 +358,6 @@ export default {
     "models.engines.state.update_required": "Update needed",
     "models.engines.state.installable": "Can be installed",
     "models.engines.state.unsupported": "Not for this machine",
-    
     "models.engines.source.system": "of this system",
     "models.engines.source.release": "from its release",
     "models.engines.do.install": "Install",

@@ -3,9 +3,8 @@ import { html } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { PARTS, able } from "../../lib/media/abilities.js";
 import { href } from "../../lib/route.js";
-import { ErrorBox } from "../../components/error.js";
 import { Icon } from "../../components/icon.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { mediaModels, readMediaModels } from "../../store/media_models.js";
 
 function Card({ part, models }) {
@@ -18,11 +17,5 @@ function Card({ part, models }) {
     </li>`;
 }
 
-export function Overview() {
-    const { data, error } = mediaModels.value;
-    if (error && !data)
-        return html`<${ErrorBox} error=${error} retry=${readMediaModels} />`;
-    if (!data)
-        return html`<${Loading} />`;
-    return html`<ul class="cards">${PARTS.map((part) => html`<${Card} key=${part.name} part=${part} models=${data} />`)}</ul>`;
-}
+export const Overview = () => html`<${Loaded} state=${mediaModels.value} retry=${readMediaModels}>${(models) => html`
+    <ul class="cards">${PARTS.map((part) => html`<${Card} key=${part.name} part=${part} models=${models} />`)}</ul>`}<//>`;

@@ -6,9 +6,8 @@ import { PARTS, able, obtainable } from "../../lib/media/abilities.js";
 import { href } from "../../lib/route.js";
 import { Button } from "../../components/button.js";
 import { Empty } from "../../components/empty.js";
-import { ErrorBox } from "../../components/error.js";
 import { Select } from "../../components/field.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { choose, chosen, mediaModels, readMediaModels } from "../../store/media_models.js";
 
 /* can: the capability that is missing. */
@@ -35,20 +34,16 @@ export function ModelPicker({ can, models, model }) {
 /* part: its name in PARTS. children: a function of the model and the models to choose from. can, find,
  * what: of another capability than the part's own. above: stands above the form in any case. */
 export function Panel({ part, can: given, find = able, what, above, children }) {
-    const id = useId(), { data, error } = mediaModels.value;
+    const id = useId();
     const { can: own, icon } = PARTS.find((p) => p.name === part), can = given ?? own;
-    const body = () => {
-        if (error && !data)
-            return html`<${ErrorBox} error=${error} retry=${readMediaModels} />`;
-        if (!data)
-            return html`<${Loading} />`;
-        const models = find(data, can), model = chosen(can, models);
+    const body = (all) => {
+        const models = find(all, can), model = chosen(can, models);
         return model ? children(model, models) : html`<${Missing} can=${can} icon=${icon} title=${t("media.none", { what: what ?? t(`media.part.${part}`) })} />`;
     };
     return html`<section class="media-part" aria-labelledby=${id}>
         <header><h2 id=${id}>${t(`media.part.${part}`)}</h2>
             <p class="hint">${t(`media.about.${part}`)}</p></header>
         ${above}
-        ${body()}
+        <${Loaded} state=${mediaModels.value} retry=${readMediaModels}>${body}<//>
     </section>`;
 }

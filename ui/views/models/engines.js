@@ -8,7 +8,7 @@ import { Button } from "../../components/button.js";
 import { Confirm } from "../../components/dialog.js";
 import { EngineState } from "../../components/engine_state.js";
 import { ErrorBox } from "../../components/error.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { Progress } from "../../components/progress.js";
 import { toast, toastError } from "../../components/toast.js";
 import { machine, readMachine, readModels } from "../../store/models.js";
@@ -104,21 +104,19 @@ function Recipe({ recipe, backends, used }) {
             isDefault=${name === used} />`)}</ul></section>`;
 }
 
-export function Engines() {
-    const { data, error } = machine.value;
-    if (error && !data)
-        return html`<${ErrorBox} error=${error} retry=${readMachine} />`;
-    if (!data)
-        return html`<${Loading} />`;
-    const none = data.info.unavailable_recipes ?? [];
+function All({ info }) {
+    const none = info.unavailable_recipes ?? [];
     const list = (recipes) => recipes.map(([recipe, { backends, default_backend: used }]) =>
         html`<${Recipe} key=${recipe} recipe=${recipe} backends=${backends} used=${used} />`);
-    const recipes = Object.entries(data.info.recipes), missing = recipes.filter(([recipe]) => none.includes(recipe));
+    const recipes = Object.entries(info.recipes), missing = recipes.filter(([recipe]) => none.includes(recipe));
     return html`
         <p class="hint">${t("models.engines.what")}</p>
-        ${data.info.no_fetch_executables && html`<p class="unsupported">${t("models.engines.no_fetch")}</p>`}
+        ${info.no_fetch_executables && html`<p class="unsupported">${t("models.engines.no_fetch")}</p>`}
         ${list(recipes.filter(([recipe]) => !none.includes(recipe)))}
         ${missing.length > 0 && html`<details
             class="engines-missing"><summary>${t("models.engines.missing", { n: missing.length })}</summary>
             ${list(missing)}</details>`}`;
 }
+
+export const Engines = () => html`<${Loaded} state=${machine.value} retry=${readMachine}>${({ info }) =>
+    html`<${All} info=${info} />`}<//>`;

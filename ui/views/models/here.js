@@ -6,8 +6,7 @@ import { aliasesOf, grouped, listed, withoutAliases } from "../../lib/models/lis
 import { href } from "../../lib/route.js";
 import { Button } from "../../components/button.js";
 import { Empty } from "../../components/empty.js";
-import { ErrorBox } from "../../components/error.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { toast, toastError } from "../../components/toast.js";
 import { checkUpdates, inMemory, installed, machine, memoryOf, readModels } from "../../store/models.js";
 import { AbilityFilter, OrderFilter, Search, useFilter } from "./filter.js";
@@ -42,14 +41,10 @@ function Sums() {
 /* Only what ships with quince is here: what a newcomer needs next. */
 const isFresh = () => !installed.value.some((m) => !m.labels?.includes("starter"));
 
-export function Here({ models }) {
+function List({ models }) {
     const [filter, set] = useFilter();
-    if (models.error && !models.data)
-        return html`<${ErrorBox} error=${models.error} retry=${readModels} />`;
-    if (!models.data)
-        return html`<${Loading} />`;
     const all = withoutAliases(installed.value).map((m) =>
-        ({ ...m, loaded: Boolean(memoryOf(m)), aliases: aliasesOf(models.data, m.id) }));
+        ({ ...m, loaded: Boolean(memoryOf(m)), aliases: aliasesOf(models, m.id) }));
     const shown = listed(all, { query: filter.q, ability: filter.can, order: filter.order || "name" });
     return html`
         ${isFresh() && html`<${Proposals} />`}
@@ -71,3 +66,6 @@ export function Here({ models }) {
                     <${Button} kind="primary" href=${href("models", { show: "get" })}>${t("models.part.get")}<//><//>`)}
         </section>`;
 }
+
+export const Here = ({ models }) => html`<${Loaded} state=${models} retry=${readModels}>${(list) =>
+    html`<${List} models=${list} />`}<//>`;

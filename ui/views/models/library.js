@@ -3,9 +3,8 @@ import { html } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { grouped, listed, withoutAliases } from "../../lib/models/list.js";
 import { Empty } from "../../components/empty.js";
-import { ErrorBox } from "../../components/error.js";
 import { Toggle } from "../../components/field.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { readModels } from "../../store/models.js";
 import { fitText } from "./badges.js";
 import { AbilityFilter, OrderFilter, Search, useFilter } from "./filter.js";
@@ -16,14 +15,10 @@ import { ModelRow } from "./row.js";
 /* Without the ones that cannot run here, unless they are asked for. */
 const runsHere = (model) => !model.unsupported && !["no", "disk"].includes(fitText(model).level);
 
-export function Library({ models }) {
+function List({ models }) {
     const [filter, set] = useFilter();
-    if (models.error && !models.data)
-        return html`<${ErrorBox} error=${models.error} retry=${readModels} />`;
-    if (!models.data)
-        return html`<${Loading} />`;
     /* A search also finds what is here already, so that nobody downloads it again. */
-    const offered = withoutAliases(models.data).filter((m) => m.recipe !== "remote" && (!m.downloaded || filter.q));
+    const offered = withoutAliases(models).filter((m) => m.recipe !== "remote" && (!m.downloaded || filter.q));
     const choice = { query: filter.q, ability: filter.can, order: filter.order || "size" };
     const shown = listed(offered, { ...choice, fits: filter.all ? null : runsHere });
     const hidden = filter.all ? 0 : listed(offered, choice).length - shown.length;
@@ -51,3 +46,6 @@ export function Library({ models }) {
         </section>
         <${Hub} query=${filter.q} />`;
 }
+
+export const Library = ({ models }) => html`<${Loaded} state=${models} retry=${readModels}>${(list) =>
+    html`<${List} models=${list} />`}<//>`;

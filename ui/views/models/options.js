@@ -8,7 +8,7 @@ import { can, shownName } from "../../lib/models/list.js";
 import { Button } from "../../components/button.js";
 import { ErrorBox } from "../../components/error.js";
 import { NumberField, Select, TextField } from "../../components/field.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { toast } from "../../components/toast.js";
 import { forget, installed, machine, memoryOf, readOptions, saveOptions, tryOptions } from "../../store/models.js";
 import { useResource } from "../../store/resource.js";
@@ -174,11 +174,8 @@ function Form({ model, reply, reload }) {
 
 export function Options({ model }) {
     /* The estimate depends on what is in memory. */
-    const { data, error, reload } = useResource(() => readOptions(model.id), [model.id, memoryOf(model)?.status]);
-    if (error && !data)
-        return html`<${ErrorBox} error=${error} retry=${reload} />`;
-    if (!data)
-        return html`<${Loading} />`;
-    return html`<p class="hint">${t("models.options.what")}</p><${Form} model=${model} reply=${data}
-        reload=${reload} />`;
+    const { reload, ...state } = useResource(() => readOptions(model.id), [model.id, memoryOf(model)?.status]);
+    return html`<${Loaded} state=${state} retry=${reload}>${(reply) => html`
+        <p class="hint">${t("models.options.what")}</p>
+        <${Form} model=${model} reply=${reply} reload=${reload} />`}<//>`;
 }

@@ -6,8 +6,7 @@ import { t } from "../../lib/i18n.js";
 import { Button } from "../../components/button.js";
 import { Confirm } from "../../components/dialog.js";
 import { Empty } from "../../components/empty.js";
-import { ErrorBox } from "../../components/error.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { toast, toastError } from "../../components/toast.js";
 import { readKeys, removeKey, serverStatus } from "../../store/server.js";
 import { useResource } from "../../store/resource.js";
@@ -56,14 +55,9 @@ const Table = ({ keys, mine, reload }) => html`<div class="table-scroll" tabinde
         <tbody>${keys.map((item) => html`<${Row} key=${item.name} item=${item} keys=${keys} mine=${mine} reload=${reload} />`)}</tbody>
     </table></div>`;
 
-function List() {
-    const { data: keys, error, reload } = useResource(readKeys);
+function List({ keys, reload }) {
     const [adding, setAdding] = useState(false);
     const mine = serverStatus.value.data?.client?.key ?? null;
-    if (error && !keys)
-        return html`<${ErrorBox} error=${error} retry=${reload} />`;
-    if (!keys)
-        return html`<${Loading} />`;
     const add = html`<${Button} kind="primary" icon="plus" onClick=${() => setAdding(true)}>${t("server.keys.add")}<//>`;
     return html`<section>
         <p class="hint">${t(keys.length ? "server.keys.what" : "server.keys.what_none")}</p>
@@ -79,4 +73,9 @@ function List() {
     </section>`;
 }
 
-export const Keys = () => html`<${ForAdmins} what=${t("server.keys.admin_only")}>${() => html`<${List} />`}<//>`;
+function Read() {
+    const { reload, ...state } = useResource(readKeys);
+    return html`<${Loaded} state=${state} retry=${reload}>${(keys) => html`<${List} keys=${keys} reload=${reload} />`}<//>`;
+}
+
+export const Keys = () => html`<${ForAdmins} what=${t("server.keys.admin_only")}>${() => html`<${Read} />`}<//>`;

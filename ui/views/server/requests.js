@@ -6,9 +6,8 @@ import { go, href, route } from "../../lib/route.js";
 import { choicesOf, filtered } from "../../lib/server/requests.js";
 import { Button, IconButton } from "../../components/button.js";
 import { Empty } from "../../components/empty.js";
-import { ErrorBox } from "../../components/error.js";
 import { Select, TextField } from "../../components/field.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { readRequests, requests, useRequests } from "../../store/server.js";
 import { Capture } from "./capture.js";
 import { EndBadge } from "./end_badge.js";
@@ -65,15 +64,8 @@ function Table({ list }) {
         ${list.length > most && html`<p><${Button} onClick=${() => setMost(most + SHOWN_FIRST)}>${t("server.more", { n: list.length - most })}<//></p>`}`;
 }
 
-function List() {
-    const [paused, setPaused] = useState(false);
+function List({ data, paused, setPaused }) {
     const [filter, set] = useFilter();
-    useRequests(!paused);
-    const { data, error } = requests.value;
-    if (error && !data)
-        return html`<${ErrorBox} error=${error} retry=${readRequests} />`;
-    if (!data)
-        return html`<${Loading} />`;
     const shown = filtered(data.list, { ...filter, text: filter.q });
     return html`<section>
         <${Capture} capture=${data.capture} />
@@ -87,7 +79,14 @@ function List() {
     </section>`;
 }
 
+function Live() {
+    const [paused, setPaused] = useState(false);
+    useRequests(!paused);
+    return html`<${Loaded} state=${requests.value} retry=${readRequests}>${(data) => html`<${List} data=${data}
+        paused=${paused} setPaused=${setPaused} />`}<//>`;
+}
+
 export function Requests() {
     const id = route.value.query.get("id");
-    return id ? html`<${RequestPage} key=${id} id=${id} />` : html`<${List} />`;
+    return id ? html`<${RequestPage} key=${id} id=${id} />` : html`<${Live} />`;
 }

@@ -8,7 +8,7 @@ import { Button } from "../../components/button.js";
 import { Empty } from "../../components/empty.js";
 import { ErrorBox } from "../../components/error.js";
 import { TextField, Toggle } from "../../components/field.js";
-import { Loading } from "../../components/loading.js";
+import { Loaded } from "../../components/loaded.js";
 import { toast } from "../../components/toast.js";
 import { readSettings, saveSettings } from "../../store/server.js";
 import { useResource } from "../../store/resource.js";
@@ -102,11 +102,9 @@ function Form({ settings, reload }) {
     </form>`;
 }
 
-function Loaded() {
-    const { data: settings, error, reload } = useResource(readSettings);
-    if (error && !settings)
-        return html`<${ErrorBox} error=${error} retry=${reload} />`;
-    return settings ? html`<${Form} settings=${settings} reload=${reload} />` : html`<${Loading} />`;
+function Read() {
+    const { reload, ...state } = useResource(readSettings);
+    return html`<${Loaded} state=${state} retry=${reload}>${(settings) => html`<${Form} settings=${settings} reload=${reload} />`}<//>`;
 }
 
-export const Settings = () => html`<${ForAdmins} what=${t("server.settings.admin_only")}>${() => html`<${Loaded} />`}<//>`;
+export const Settings = () => html`<${ForAdmins} what=${t("server.settings.admin_only")}>${() => html`<${Read} />`}<//>`;
