@@ -1,6 +1,6 @@
 // The log: live lines, search, levels, pause, links to a line; smooth with 10,000 lines.
 import assert from "node:assert/strict";
-import { settled, useRig } from "./rig.mjs";
+import { useRig } from "./rig.mjs";
 import { STARTER } from "./server.mjs";
 
 const rig = useRig();
@@ -81,30 +81,40 @@ rig.journey("the log goes on after the server was started again", { path: "/app/
     assert.equal(await lines(page).filter({ hasText: "version=" }).count(), 1, "the lines of the new server alone");
   });
 
-rig.journey("10,000 lines stay smooth", { path: "/app/server/logs", size: "wide" }, async ({ page, t }) => {
+rig.journey("10,000 lines stay smooth", { path: "/app/server/logs", size: "wide" }, async ({ context, page, t }) => {
+  const FRAMES = 60, PER_FRAME = 250, BUSY_MAX_MS = 50;
   await lines(page).first().waitFor();
+  // The main thread's time of the processor: the clock also counts what others compute.
+  const client = await context.newCDPSession(page);
+  await client.send("Performance.enable", { timeDomain: "threadTicks" });
+  const used = async () => (await client.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+  const perFrame = async (act) => {
+    const before = await used();
+    await act();
+    return (await used() - before) / FRAMES;
+  };
   // Lines beyond what the server keeps, through the page's own store.
-  const longest = await page.evaluate(async () => {
+  const adding = await perFrame(() => page.evaluate(async ([frames, count]) => {
     const build = document.querySelector('meta[name="build"]').content;
     const { addLines } = await import(`/ui/${build}/store/logs.js`);
     const entry = (seq) => ({ seq, timestamp: "2026-01-01T00:00:00.000Z", severity: "Info", tag: "infer",
       line: `2026-01-01T00:00:00.000Z info infer id=${seq} a line of usual length with some words in it` });
-    const frames = [];
-    let last = performance.now();
-    for (let i = 0; i < 60; i++) {
-      addLines(Array.from({ length: 250 }, (_, k) => entry(1e6 + i * 250 + k)));
+    for (let i = 0; i < frames; i++) {
+      addLines(Array.from({ length: count }, (_, k) => entry(1e6 + i * count + k)));
       await new Promise((resolve) => requestAnimationFrame(resolve));
-      frames.push(performance.now() - last);
-      last = performance.now();
     }
-    return frames.sort((a, b) => a - b)[Math.floor(frames.length * 0.95)];
-  });
-  assert.ok(longest < 200, `95 % of the frames within ${longest} ms while 250 lines come in each`);
+  }, [FRAMES, PER_FRAME]));
+  assert.ok(adding < BUSY_MAX_MS, `${adding} ms for each frame with ${PER_FRAME} new lines`);
   await page.getByText("10,000 lines.").waitFor();
   assert.ok(await lines(page).count() < 150, "only what is in view is in the document");
   const list = page.getByRole("listbox");
-  await list.evaluate((e) => { e.scrollTop = e.scrollHeight / 2; });
+  const scrolling = await perFrame(() => list.evaluate(async (e, frames) => {
+    for (let i = 0; i < frames; i++) {
+      e.scrollTop = e.scrollHeight / 4 + i * 400;
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+  }, FRAMES));
+  assert.ok(scrolling < BUSY_MAX_MS, `${scrolling} ms for each frame while the list is scrolled`);
   await page.getByRole("button", { name: t("server.logs.end") }).click();
   await lines(page).filter({ hasText: "id=1014999 " }).waitFor();
-  await settled(page);
 });

@@ -3,13 +3,13 @@ import { html } from "../lib/html.js";
 import { Icon } from "./icon.js";
 
 /* kind: "plain" (default), "primary", "danger" or "quiet". busy: shows that something is going on,
- * and takes no clicks meanwhile. href: a link that looks like a button. */
+ * and takes no clicks meanwhile, nor sends its form again. href: a link that looks like a button. */
 export function Button({ kind = "plain", small, busy, icon, href, children, class: extra = "", type = "button", disabled, ...rest }) {
     const look = `button ${kind}${small ? " small" : ""}${busy ? " busy" : ""} ${extra}`;
     const inside = html`${icon && html`<${Icon} name=${icon} />`}${children}`;
     if (href)
         return html`<a class=${look} href=${href} ...${rest}>${inside}</a>`;
-    return html`<button type=${type} class=${look} disabled=${disabled} aria-busy=${busy ? "true" : undefined}
+    return html`<button type=${busy ? "button" : type} class=${look} disabled=${disabled} aria-busy=${busy ? "true" : undefined}
         ...${rest} onClick=${busy ? undefined : rest.onClick}>${inside}</button>`;
 }
 

@@ -97,13 +97,14 @@ test("the newest lines are held, and those that match are shown", () => {
 });
 
 test("10,000 lines come in without delay", () => {
-    const buffer = new LogBuffer(10000), began = performance.now();
+    const buffer = new LogBuffer(10000), began = process.cpuUsage(); /* not the clock: others may compute, too */
     buffer.search("needle");
     for (let i = 0; i < 40; i++)
         buffer.add(Array.from({ length: 500 }, (_, k) => entry(i * 500 + k, k % 100 ? "hay" : "needle")));
     assert.equal(buffer.lines.length, 10000);
     assert.equal(buffer.shown.length, 100);
-    assert.ok(performance.now() - began < 2000, `${performance.now() - began} ms`);
+    const { user } = process.cpuUsage(began);
+    assert.ok(user < 1e6, `${user / 1000} ms`);
 });
 
 // ---- requests ----

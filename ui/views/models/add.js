@@ -45,6 +45,27 @@ const isRepository = (text) => /^(hf\.co\/|modelscope\.cn\/)?[^\s/:@]+\/[^\s/:@]
 const nameFrom = (reference) =>
     reference.split(/[?#]/)[0].split(/[/:]/).filter(Boolean).pop()?.replace(/\.gguf$/i, "") ?? "";
 
+/* A card with a form of useForm and its button. */
+const FormCard = ({ title, why, form, icon, action, kind = "primary", children, below }) => html`<section class="card">
+    <h2>${title}</h2>
+    ${why && html`<p class="hint">${why}</p>`}
+    <form onSubmit=${form.submit} class="form">
+        ${children}
+        ${form.error && html`<${ErrorBox} error=${form.error} />`}
+        <${Button} kind=${kind} type="submit" icon=${icon} busy=${form.busy}>${action}<//>
+    </form>
+    ${below}
+</section>`;
+
+const OwnName = ({ form }) => html`<${TextField} label=${t("models.add.name")} hint=${t("models.add.name.hint")}
+    spellcheck="false" autocapitalize="off" ...${form.field("model_name")} />`;
+
+/* Says that a model was added, and shows it. */
+function added({ model_name: name }) {
+    toast(t("models.add.done", { name: shownName(name) }));
+    go(href("models", name));
+}
+
 function FromHub() {
     const [repository, setRepository] = useState("");
     const form = useForm({ checkpoint: "", model_name: "" }, async ({ checkpoint, model_name: name }) => {
@@ -57,38 +78,25 @@ function FromHub() {
         toast(t("models.downloads.started", { name: shownName(job.model_name) }));
         go(href("models", { show: "downloads" }));
     });
-    return html`<section class="card"><h2>${t("models.add.hub")}</h2>
-        <form onSubmit=${form.submit} class="form">
-            <${TextField} label=${t("models.add.reference")} hint=${t("models.add.reference.hint")} required
-                spellcheck="false" autocapitalize="off" ...${form.field("checkpoint")} />
-            <${TextField} label=${t("models.add.name")} hint=${t("models.add.name.hint")} spellcheck="false"
-                autocapitalize="off" ...${form.field("model_name")} />
-            ${form.error && html`<${ErrorBox} error=${form.error} />`}
-            <${Button} kind="primary" type="submit" icon="download" busy=${form.busy}>${t("models.downloads.do")}<//>
-        </form>
-        ${repository && html`<${Variants} key=${repository} checkpoint=${repository} />`}
-    </section>`;
+    return html`<${FormCard} title=${t("models.add.hub")} form=${form} icon="download" action=${t("models.downloads.do")}
+        below=${repository && html`<${Variants} key=${repository} checkpoint=${repository} />`}>
+        <${TextField} label=${t("models.add.reference")} hint=${t("models.add.reference.hint")} required
+            spellcheck="false" autocapitalize="off" ...${form.field("checkpoint")} />
+        <${OwnName} form=${form} />
+    <//>`;
 }
 
 function FromFile() {
-    const form = useForm({ checkpoint: "", mmproj: "", model_name: "" }, async ({ checkpoint, mmproj, model_name: name }) => {
-        const reply = await registerModel({ checkpoint, ...mmproj ? { mmproj } : {}, ...named(name) });
-        toast(t("models.add.done", { name: shownName(reply.model_name) }));
-        go(href("models", reply.model_name));
-    });
-    return html`<section class="card"><h2>${t("models.add.file")}</h2>
-        <p class="hint">${t("models.add.file.why")}</p>
-        <form onSubmit=${form.submit} class="form">
-            <${TextField} label=${t("models.add.path")} hint=${t("models.add.path.hint")} required spellcheck="false"
-                autocapitalize="off" ...${form.field("checkpoint")} />
-            <${TextField} label=${t("models.add.mmproj")} hint=${t("models.add.mmproj.hint")} spellcheck="false"
-                autocapitalize="off" ...${form.field("mmproj")} />
-            <${TextField} label=${t("models.add.name")} hint=${t("models.add.name.hint")} spellcheck="false"
-                autocapitalize="off" ...${form.field("model_name")} />
-            ${form.error && html`<${ErrorBox} error=${form.error} />`}
-            <${Button} kind="primary" type="submit" icon="plus" busy=${form.busy}>${t("models.add.do")}<//>
-        </form>
-    </section>`;
+    const form = useForm({ checkpoint: "", mmproj: "", model_name: "" }, async ({ checkpoint, mmproj, model_name: name }) =>
+        added(await registerModel({ checkpoint, ...mmproj ? { mmproj } : {}, ...named(name) })));
+    return html`<${FormCard} title=${t("models.add.file")} why=${t("models.add.file.why")} form=${form} icon="plus"
+        action=${t("models.add.do")}>
+        <${TextField} label=${t("models.add.path")} hint=${t("models.add.path.hint")} required spellcheck="false"
+            autocapitalize="off" ...${form.field("checkpoint")} />
+        <${TextField} label=${t("models.add.mmproj")} hint=${t("models.add.mmproj.hint")} spellcheck="false"
+            autocapitalize="off" ...${form.field("mmproj")} />
+        <${OwnName} form=${form} />
+    <//>`;
 }
 
 function FromPrograms() {
@@ -98,13 +106,8 @@ function FromPrograms() {
         if (found)
             go(href("models"));
     });
-    return html`<section class="card"><h2>${t("models.add.programs")}</h2>
-        <p class="hint">${t("models.add.programs.why")}</p>
-        <form onSubmit=${form.submit} class="form">
-            ${form.error && html`<${ErrorBox} error=${form.error} />`}
-            <${Button} type="submit" icon="folder" busy=${form.busy}>${t("models.add.rescan")}<//>
-        </form>
-    </section>`;
+    return html`<${FormCard} title=${t("models.add.programs")} why=${t("models.add.programs.why")} form=${form}
+        kind="plain" icon="folder" action=${t("models.add.rescan")} />`;
 }
 
 const FLAVOURS = ["auto", "openai", "llamacpp", "vllm"];
@@ -112,31 +115,22 @@ const FLAVOURS = ["auto", "openai", "llamacpp", "vllm"];
 function FromServer() {
     const [flavour, setFlavour] = useState(FLAVOURS[0]);
     const empty = { base_url: "", model: "", api_key: "", model_name: "" };
-    const form = useForm(empty, async ({ base_url, model, api_key, model_name: name }) => {
-        const reply = await registerModel({
-            recipe: "remote", base_url, flavour, ...named(name || model || nameFrom(base_url)),
-            ...model ? { model } : {}, ...api_key ? { api_key } : {},
-        });
-        toast(t("models.add.done", { name: shownName(reply.model_name) }));
-        go(href("models", reply.model_name));
-    });
-    return html`<section class="card"><h2>${t("models.add.server")}</h2>
-        <p class="hint">${t("models.add.server.why")}</p>
-        <form onSubmit=${form.submit} class="form">
-            <${TextField} label=${t("models.add.address")} hint=${t("models.add.address.hint")} required type="url"
-                spellcheck="false" ...${form.field("base_url")} />
-            <${TextField} label=${t("models.add.remote_model")} spellcheck="false" autocapitalize="off"
-                ...${form.field("model")} />
-            <${TextField} label=${t("models.add.key")} type="password" autocomplete="off"
-                hint=${t("models.add.key.hint")} ...${form.field("api_key")} />
-            <${Select} label=${t("models.add.flavour")} value=${flavour} onChange=${setFlavour}
-                options=${FLAVOURS.map((f) => [f, t(`models.add.flavour.${f}`)])} />
-            <${TextField} label=${t("models.add.name")} hint=${t("models.add.name.hint")} spellcheck="false"
-                autocapitalize="off" ...${form.field("model_name")} />
-            ${form.error && html`<${ErrorBox} error=${form.error} />`}
-            <${Button} kind="primary" type="submit" icon="plus" busy=${form.busy}>${t("models.add.do")}<//>
-        </form>
-    </section>`;
+    const form = useForm(empty, async ({ base_url, model, api_key, model_name: name }) => added(await registerModel({
+        recipe: "remote", base_url, flavour, ...named(name || model || nameFrom(base_url)),
+        ...model ? { model } : {}, ...api_key ? { api_key } : {},
+    })));
+    return html`<${FormCard} title=${t("models.add.server")} why=${t("models.add.server.why")} form=${form} icon="plus"
+        action=${t("models.add.do")}>
+        <${TextField} label=${t("models.add.address")} hint=${t("models.add.address.hint")} required type="url"
+            spellcheck="false" ...${form.field("base_url")} />
+        <${TextField} label=${t("models.add.remote_model")} spellcheck="false" autocapitalize="off"
+            ...${form.field("model")} />
+        <${TextField} label=${t("models.add.key")} type="password" autocomplete="off"
+            hint=${t("models.add.key.hint")} ...${form.field("api_key")} />
+        <${Select} label=${t("models.add.flavour")} value=${flavour} onChange=${setFlavour}
+            options=${FLAVOURS.map((f) => [f, t(`models.add.flavour.${f}`)])} />
+        <${OwnName} form=${form} />
+    <//>`;
 }
 
 export const Add = () => html`<div class="add"><${FromHub} /><${FromFile} /><${FromPrograms} /><${FromServer} /></div>`;
