@@ -76,12 +76,21 @@ static void dial(struct conn *c, int port)
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-static void ask(struct conn *c)
+/* Sends the request, on a new connection where the last reply closed this one: a model's process
+ * does, since the router connects to it for each job. set: the epoll set of c; -1: none. */
+static void ask(struct conn *c, int port, int set)
 {
+    c->sent_us = now_us();
+    if (c->head_len > 0 && strcasestr(c->head, "\r\nconnection: close\r\n")) {
+        struct epoll_event ev = {.events = EPOLLIN, .data.ptr = c};
+        close(c->fd);
+        dial(c, port);
+        if (set >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, c->fd, &ev))
+            die("epoll_ctl");
+    }
     c->head_len = 0;
     c->in_body = false;
     memset(c->last, 0, sizeof c->last);
-    c->sent_us = now_us();
     if (send(c->fd, request, request_len, MSG_NOSIGNAL) != (ssize_t)request_len)
         die("send");
 }
@@ -154,7 +163,7 @@ static void latency(int port, int count)
     double *took = calloc((size_t)count, sizeof *took);
     dial(c, port);
     for (int i = 0; i < count; i++) {
-        ask(c);
+        ask(c, port, -1);
         while (!receive(c, NULL))
             ;
         took[i] = now_us() - c->sent_us;
@@ -174,7 +183,7 @@ static int open_all(struct conn *conns, int n, int port)
         dial(&conns[i], port);
         if (epoll_ctl(set, EPOLL_CTL_ADD, conns[i].fd, &ev))
             die("epoll_ctl");
-        ask(&conns[i]);
+        ask(&conns[i], port, set);
     }
     return set;
 }
@@ -197,7 +206,7 @@ static double run(struct conn *conns, int n, int port, int count, const char *ma
             done++;
             if (asked < count) {
                 asked++;
-                ask(c);
+                ask(c, port, set);
             } else {
                 epoll_ctl(set, EPOLL_CTL_DEL, c->fd, NULL);
             }

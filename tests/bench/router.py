@@ -89,7 +89,7 @@ class Bench:
         return json.loads(done.stdout)
 
     def request_file(self, name, path, body, extra=""):
-        raw = json.dumps(body)
+        raw = json.dumps(body) + "\n"  # a child takes whole lines
         file = self.folder / name
         file.write_text(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{extra}"
                         f"Content-Length: {len(raw)}\r\n\r\n{raw}")
