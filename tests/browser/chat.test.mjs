@@ -154,6 +154,18 @@ journey("what was typed and not sent is found again", {}, async ({ page }) => {
   assert.equal(await composer(page).inputValue(), "half a thought");
 });
 
+journey("a first message that cannot be stored stays in its field", { allow: [/status of 503/] }, async ({ page, context }) => {
+  await context.route("**/internal/messages", (route) => route.fulfill({ status: 503, json: { error: { message: "the disk is full" } } }));
+  await composer(page).fill("do not lose me");
+  await composer(page).press("Enter");
+  await page.locator(".toast", { hasText: "the disk is full" }).waitFor();
+  await page.waitForURL(/app\/chat$/);
+  assert.equal(await composer(page).inputValue(), "do not lose me");
+  await context.unrouteAll();
+  await composer(page).press("Enter");
+  await lastMessage(page).getByText("You said: do not lose me").waitFor();
+});
+
 journey("keyboard alone: write, edit, move, go to another chat", {}, async ({ page, t }) => {
   await page.keyboard.type("by keys");
   await page.keyboard.press("Shift+Enter");

@@ -1,9 +1,9 @@
 /* The first message of a chat makes the chat. */
 import { batch } from "../../lib/html.js";
 import { go, href } from "../../lib/route.js";
-import { addChat } from "../../store/chats.js";
-import { conversationOf, showConversation } from "../../store/open_chats.js";
-import { askOf, clearDraft, settingsOf } from "./settings.js";
+import { addChat, purgeChat } from "../../store/chats.js";
+import { conversationOf, forgetConversation, showConversation } from "../../store/open_chats.js";
+import { askOf, clearDraft, draft, settingsOf } from "./settings.js";
 
 const TITLE_MAX = 60;
 
@@ -27,5 +27,16 @@ export async function begin(said) {
         go(href("chat", chat.id), { replace: true });
         clearDraft();
     });
-    await conversation.say({ ...said, parent: null }, askOf(conversation));
+    try {
+        await conversation.say({ ...said, parent: null }, askOf(conversation));
+    } catch (error) {
+        /* Back to the empty chat, whose field still has the text. */
+        forgetConversation(chat.id);
+        purgeChat(chat.id).catch(() => {});
+        batch(() => {
+            draft.value = { model, system, params };
+            go(href("chat"), { replace: true });
+        });
+        throw error;
+    }
 }
