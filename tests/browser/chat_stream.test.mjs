@@ -1,6 +1,8 @@
 // Answers belong to the server: reload, a second tab, another browser, lost connections and kill -9.
 import assert from "node:assert/strict";
 import { answered, ask, lastMessage, messages, say, useChatRig } from "./chat_kit.mjs";
+import { openLine } from "./line.mjs";
+import { openWindow } from "./rig.mjs";
 
 const rig = useChatRig();
 const how = (more = {}) => ({ path: "/app/chat", ...more, get storage() {
@@ -104,13 +106,19 @@ journey("kill -9 in a quick answer keeps each word that was shown", { allow: [AW
   assert.equal((await lastMessage(page).locator(".md").innerText()).trim(), kept);
 });
 
-journey("a lost connection to the stream is taken up again", { allow: [AWAY, /ERR_/] }, async ({ page, context }) => {
-  rig.told.say("radio", { text: "alpha bravo charlie delta echo", ms: 400 });
+journey("a lost connection to the stream is taken up again", { path: null }, async ({ browser, server }) => {
+  const line = await openLine(server.url);
+  const { context, page } = await openWindow(browser, line.url, { storage: how().storage });
+  rig.told.say("radio", { text: "alpha bravo charlie", held: 2 });
+  await page.goto("/app/chat");
   await say(page, "radio");
-  await lastMessage(page).getByText("alpha").waitFor();
-  await Promise.all([page.waitForEvent("requestfailed", (request) => request.url().includes("/stream")), context.setOffline(true)]);
-  await context.setOffline(false);
-  await lastMessage(page).getByText("alpha bravo charlie delta echo").waitFor();
+  await lastMessage(page).getByText("alpha bravo").waitFor();
+  line.cut();
+  rig.told.go();
+  await lastMessage(page).getByText("alpha bravo charlie").waitFor();
+  await answered(page);
+  await context.close();
+  await line.close();
 });
 
 journey("the server is restarted under an open page", { worker: true, allow: [AWAY] }, async ({ page, t, server }) => {

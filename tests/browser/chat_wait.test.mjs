@@ -55,7 +55,7 @@ rig.journey("thinking is stopped, and the answer follows", { path: null }, async
     { ev: "text", text: "So: 42." }, { ev: "done", reason: "stop" }];
   await withModel(window, await rig.model("thinker", { script, token_ms: 5 }));
   await say(page, "what is it?");
-  await lastMessage(page).getByText(t("chat.thinking")).waitFor();
+  await lastMessage(page).getByText(t("chat.thinking"), { exact: true }).waitFor();
   await lastMessage(page).getByRole("button", { name: t("chat.stop_thinking") }).click();
   await lastMessage(page).locator(".md", { hasText: "So: 42." }).waitFor();
   await answered(page);
