@@ -123,6 +123,7 @@ rig.journey("what is said into the microphone is written down", { path: "/app/me
 });
 
 rig.journey("a text is spoken, played and saved", { path: "/app/media/speech" }, async ({ page, t, axe }) => {
+  await choose(page, t, "voice");
   await page.getByLabel(t("media.speech.text")).fill("Hello, plum!");
   await page.getByLabel(t("media.speech.voice")).fill("echo");
   await page.getByLabel(t("media.speech.speed")).fill("1.5");
@@ -232,9 +233,13 @@ rig.journey("a mask is drawn with the pointer and by keyboard", { path: "/app/me
   await canvas.focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Space");
-  assert.ok(await painted() > first, "the space bar paints");
+  const drawn = async (right) => { // the canvas is painted with one of the next frames
+    for (let frame = 0; frame < 100 && !right(await painted()); frame++) await page.evaluate(() => new Promise(requestAnimationFrame));
+    return right(await painted());
+  };
+  assert.ok(await drawn((n) => n > first), "the space bar paints");
   await page.getByRole("button", { name: t("action.undo") }).click();
-  assert.equal(await painted(), first);
+  assert.ok(await drawn((n) => n === first), "undo");
   await page.getByLabel(t("media.images.prompt.edit")).fill("A wasp on it");
   // The request's form, as the page builds it: the mask is white on black, and as large as the picture.
   const form = page.evaluate(() => new Promise((done) => {

@@ -60,8 +60,8 @@ const segment = (text, start, end) => ({ ev: "segment", text, start, end });
 
 /** Model name -> [recipe, options of the fake backend, labels]. */
 const MODELS = {
-  "near": ["llamacpp", { dimensions: 8 }, ["embeddings"]],
-  "ranker": ["llamacpp", {}, ["reranking"]],
+  "near": ["remote", { dimensions: 8 }, ["embeddings"]],
+  "ranker": ["remote", {}, ["reranking"]],
   "ears": ["whispercpp", { script: [segment(" Good morning.", 0, 1.5), segment(" A < B & C.", 1.5, 3661.25),
     { ev: "done", reason: "stop", language: "de" }] }],
   "voice": ["kokoro", { base64: base64(wav(0.5)) }],
@@ -75,13 +75,18 @@ const MODELS = {
 export function useMediaRig(names = Object.keys(MODELS)) {
   const folder = mkdtempSync(path.join(tmpdir(), "quince-media-")), backends = path.join(folder, "backends");
   mkdirSync(backends);
-  for (const kind of ["llm", "asr", "tts", "image"])
+  for (const kind of ["llm", "asr", "tts", "image", "bridge"])
     copyFileSync(path.join(BUILD, "tests/fake_backend"), path.join(backends, `quince-${kind}`));
-  for (const program of ["unpack", "bridge", "inspect"])
+  for (const program of ["unpack", "inspect"])
     copyFileSync(path.join(BUILD, `bin/quince-${program}`), path.join(backends, `quince-${program}`));
   const rig = useRig({ args: ["--backend-dir", backends] }, async (ready) => {
     for (const name of names) {
       const [recipe, options, labels] = MODELS[name], file = path.join(folder, `${name}.gguf`);
+      if (recipe === "remote") {
+        await ready.server.api("/v1/models/register", { model_name: `user.${name}`, recipe, labels,
+          model: JSON.stringify(options), base_url: "http://127.0.0.1:9/v1" });
+        continue;
+      }
       writeFileSync(file, gguf({ "general.architecture": "llama", "general.name": name, "fake.options": JSON.stringify(options) }));
       await ready.server.api("/v1/models/register", { model_name: `user.${name}`, checkpoint: file, recipe, ...labels && { labels } });
     }

@@ -35,33 +35,39 @@ function Notices() {
     return null;
 }
 
-/* The view that the address names, loaded at its first use. */
+const loaded = {}; /* views by name, once their files are here */
+
+/* The view that the address names, loaded at its first use. While it is loaded nothing is shown: the
+ * view before would take the new address for its own. */
 function View() {
-    const name = route.value.view;
-    const [module, setModule] = useState(null);
+    const asked = route.value.view, name = asked in VIEWS ? asked : "chat";
+    const [, setCount] = useState(0);
     const [error, setError] = useState(null);
     useEffect(() => {
         let live = true;
         setError(null);
-        (VIEWS[name] ?? VIEWS.chat)().then(
-            (m) => live && setModule({ name, View: m.default }),
-            (e) => live && setError(e));
+        if (!loaded[name])
+            VIEWS[name]().then((module) => {
+                loaded[name] = module.default;
+                if (live)
+                    setCount((n) => n + 1);
+            }, (e) => live && setError(e));
         return () => {
             live = false;
         };
     }, [name]);
-    const shown = module?.name, before = useRef(null);
+    const shown = loaded[name] && name, before = useRef(null);
     useLayoutEffect(() => { /* before the view, which may name what it shows */
-        document.title = `${t(`nav.${shown in VIEWS ? shown : "chat"}`)} – quince`;
-    }, [shown]);
+        document.title = `${t(`nav.${name}`)} – quince`;
+    }, [name]);
     useEffect(() => {
-        if (shown && before.current)
+        if (shown && before.current && before.current !== shown)
             focusHeading();
-        before.current = shown;
+        before.current = shown || before.current;
     }, [shown]);
     if (error)
         return html`<${ErrorBox} error=${error} retry=${() => location.reload()} />`;
-    return module && html`<${module.View} key=${module.name} />`;
+    return shown && html`<${loaded[shown]} key=${shown} />`;
 }
 
 export function Shell() {

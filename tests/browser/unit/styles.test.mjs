@@ -42,3 +42,9 @@ test("a view changes what all share only within a class of its own", () => {
             assert.ok(own.length, `${view}.css: ${selector}`);
         }
 });
+
+test("the dark theme that is chosen and the system's are the same", () => {
+    const tokens = readFileSync(path.join(ROOT, "ui/styles/tokens.css"), "utf8");
+    const [chosen, system] = ["dark", "system"].map((theme) => tokens.match(new RegExp(`data-theme="${theme}"\\] \\{([^}]*)`))[1]);
+    assert.equal(system, chosen);
+});

@@ -4,11 +4,16 @@ import { pngOf } from "./pictures.js";
 
 function draw(context, { size, erase, points }) {
     context.globalCompositeOperation = erase ? "destination-out" : "source-over";
+    context.beginPath();
+    if (points.length === 1) { /* a line without length would not be drawn */
+        context.arc(...points[0], size / 2, 0, 2 * Math.PI);
+        context.fill();
+        return;
+    }
     context.lineWidth = size;
     context.lineCap = context.lineJoin = "round";
-    context.beginPath();
     context.moveTo(...points[0]);
-    for (const point of points.length > 1 ? points : [points[0], points[0]])
+    for (const point of points)
         context.lineTo(...point);
     context.stroke();
 }
@@ -18,7 +23,7 @@ export function paint(canvas, strokes, colour) {
     const context = canvas.getContext("2d");
     context.globalCompositeOperation = "source-over";
     context.clearRect(0, 0, canvas.width, canvas.height);
-    context.strokeStyle = colour;
+    context.strokeStyle = context.fillStyle = colour;
     for (const stroke of strokes)
         draw(context, stroke);
     context.globalCompositeOperation = "source-over";

@@ -50,7 +50,7 @@ function Choices({ choice, set, addresses, models }) {
 
 function Programs({ current, set }) {
     return html`<div class="programs">${Object.entries(APIS).map(([api, list]) => html`<div key=${api} role="group" aria-label=${t(`server.connect.api.${api}`)}>
-        <h3>${t(`server.connect.api.${api}`)}</h3>
+        <h2>${t(`server.connect.api.${api}`)}</h2>
         <div class="row">${list.map((name) => html`<${Button} key=${name} small aria-pressed=${String(name === current)}
             onClick=${() => set({ app: name })}>${t(`server.connect.app.${name}`)}<//>`)}</div>
     </div>`)}</div>`;
