@@ -17,7 +17,9 @@ rig.journey("every program has its text to copy", { path: "/app/server/connect" 
     await page.locator(".connect-app").getByText(new URL(server.url).host).first().waitFor();
   }
   await page.reload(); // the choice is in the address
-  assert.equal(await page.locator(".programs button[aria-pressed=true]").count(), 1);
+  const chosen = page.locator(".programs button[aria-pressed=true]");
+  await chosen.first().waitFor();
+  assert.equal(await chosen.count(), 1);
   await page.getByText(t("server.connect.lan"), { exact: true }).click();
   await page.getByText("quince config set host=0.0.0.0").waitFor();
 });
