@@ -16,7 +16,11 @@ import { whenNear } from "./near.js";
 const REST_FACTOR = 8;
 const CHEAP_MS = 2;
 
-const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S[^\n]*$/gm;
+const DEFINITION = /^ {0,3}\[([^\]\n]+)\]:[ \t]*\S[^\n]*$/gm;
+const REFERENCE = /\[([^\]\n]+)\]/g;
+const DEFINITIONS_MAX = 1000; /* of a text; a block is read with those that it names */
+
+const labelOf = (name) => name.trim().replace(/\s+/g, " ").toLowerCase();
 
 /* A block that is not a fence, as a fragment; what marked cannot read is shown as it is. */
 function fragmentOf(source, definitions) {
@@ -53,7 +57,7 @@ export class MarkdownView {
     #element;
     #cutter = new Blocks(blockTokens);
     #open = null; /* {element, frame} of the open block */
-    #definitions = "";
+    #definitions = new Map(); /* label -> line; the first one of a label counts */
     #blocks = []; /* {source, element}, to render again what refers to a later definition */
     #cost = 0;
     #last = 0;
@@ -95,7 +99,7 @@ export class MarkdownView {
         this.#element.replaceChildren();
         this.#cutter = new Blocks(blockTokens);
         this.#open = null;
-        this.#definitions = "";
+        this.#definitions = new Map();
         this.#blocks = [];
         this.#cost = 0;
         this.#shown = "";
@@ -110,12 +114,14 @@ export class MarkdownView {
             this.#showOpen(open);
         else
             this.#dropOpen();
-        if (ended && this.#definitions)
+        if (ended && this.#definitions.size)
             this.#resolve();
     }
 
     #finish(source) {
-        this.#definitions += (source.match(DEFINITION) ?? []).map((line) => line + "\n").join("");
+        for (const [line, name] of source.matchAll(DEFINITION))
+            if (this.#definitions.size < DEFINITIONS_MAX && !this.#definitions.has(labelOf(name)))
+                this.#definitions.set(labelOf(name), line);
         const element = finishedBlock(source, "");
         this.#blocks.push({ source, element });
         this.#element.insertBefore(element, this.#open?.element ?? null);
@@ -144,17 +150,28 @@ export class MarkdownView {
         }
         this.#open.frame = null;
         const next = make("div");
-        next.append(fragmentOf(complete(source), this.#definitions));
+        next.append(fragmentOf(complete(source), this.#named(source)));
         addFrames(next);
         morph(element, next);
+    }
+
+    /* The definitions that a text names, one a line. */
+    #named(source) {
+        const lines = new Set();
+        if (this.#definitions.size)
+            for (const [, name] of source.matchAll(REFERENCE))
+                if (this.#definitions.has(labelOf(name)))
+                    lines.add(this.#definitions.get(labelOf(name)));
+        return [...lines].join("\n");
     }
 
     /* Renders the blocks again that use a definition which came after them. */
     #resolve() {
         for (const one of this.#blocks) {
-            if (!/\[[^\]\n]+\]/.test(one.source) || fence(one.source))
+            const definitions = fence(one.source) ? "" : this.#named(one.source.replace(DEFINITION, ""));
+            if (!definitions)
                 continue;
-            const element = finishedBlock(one.source, this.#definitions);
+            const element = finishedBlock(one.source, definitions);
             one.element.replaceWith(element);
             one.element = element;
         }
