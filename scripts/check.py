@@ -41,10 +41,10 @@ BUILDS = {
                             "-DQUINCE_TESTS=ON"], "for_fuzz"),
 }
 
-# A short run with a sanitizer build runs most tests on that build alone, which finds more: on the release build it runs
-# kernels and networks (label "release" in tests/CMakeLists.txt), tests that measure memory or time
-# (@pytest.mark.release), and what follows here: examples of documents, whose endpoints have tests of their own, and the
-# real engine's answers, whose C runs in tests/contract and tests/golden.
+# A short run that includes the stage asan runs most tests only on that build, because it finds more faults. The release
+# build then runs only tests of kernels and networks (label "release" in tests/CMakeLists.txt), tests that are shorter or
+# weaker under sanitizers (@pytest.mark.release), and the files below: examples from documents, whose endpoints have tests
+# of their own, and the real engine's answers, whose C code also runs in tests/contract and tests/golden.
 NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade", "starter"]
 
 # Files of tests/browser that every run has, beside those without a browser (tests/browser/unit). `--all` runs every
@@ -255,7 +255,7 @@ class Run:
 
     def __init__(self, stages, long_variants):
         self.stages, self.long_variants = stages, long_variants
-        self.shared = "asan" in stages and not long_variants  # tests are shared out between release and sanitizer builds
+        self.shared = "asan" in stages and not long_variants  # tests are split between the release and sanitizer builds
         self.built = {name: (threading.Event(), []) for name in BUILDS}
         self.results, self.began, self.printing = {}, time.monotonic(), threading.Lock()
 

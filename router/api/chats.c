@@ -57,14 +57,6 @@ static void write_tree(struct qn_jw *w, const struct qn_chats_found *found)
     qn_jw_obj_end(w);
 }
 
-static void write_done(struct qn_jw *w, const struct qn_chats_found *found)
-{
-    (void)found;
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "status", "success");
-    qn_jw_obj_end(w);
-}
-
 static void write_hits(struct qn_jw *w, const struct qn_chats_found *found)
 {
     qn_jw_obj(w);
@@ -277,7 +269,7 @@ void qn_api_chat_change(const struct qn_chats_api *api, struct qn_http *h, const
 
 void qn_api_chat_remove(const struct qn_chats_api *api, struct qn_http *h, const char *id)
 {
-    struct qn_chats_ask *a = qn_chats_ask_new(api, h, id, write_done);
+    struct qn_chats_ask *a = qn_chats_ask_new(api, h, id, qn_chats_ask_write_done);
     struct qn_error e = {0};
     if (qn_api_chat_id_check(id, "chat", &e))
         qn_chats_ask_fail(a, &e);
@@ -330,5 +322,5 @@ static void change_all(struct qn_chats_ask *a, const struct qn_jref *root)
 
 void qn_api_chats_bulk(const struct qn_chats_api *api, struct qn_http *h, const char *id)
 {
-    qn_chats_ask_body(qn_chats_ask_new(api, h, id, write_done), CHAT_BODY_MAX, change_all);
+    qn_chats_ask_body(qn_chats_ask_new(api, h, id, qn_chats_ask_write_done), CHAT_BODY_MAX, change_all);
 }

@@ -60,6 +60,14 @@ static void ask_free(struct qn_chats_ask *a)
     free(a);
 }
 
+void qn_chats_ask_write_done(struct qn_jw *w, const struct qn_chats_found *found)
+{
+    (void)found;
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "status", "success");
+    qn_jw_obj_end(w);
+}
+
 void qn_chats_ask_fail(struct qn_chats_ask *a, const struct qn_error *e)
 {
     (void)qn_waiting_end(&a->client, e);

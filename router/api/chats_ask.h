@@ -25,6 +25,9 @@ struct qn_chats_ask *
 qn_chats_ask_new(const struct qn_chats_api *api, struct qn_http *h, const char *id,
                  void (*write)(struct qn_jw *w, const struct qn_chats_found *found));
 
+/* For requests whose result is that they were carried out: {"status": "success"}. */
+void qn_chats_ask_write_done(struct qn_jw *w, const struct qn_chats_found *found);
+
 /* Parses the body as a JSON object of at most max bytes, then calls `then` with it, lent for the
  * call; or sends the error and frees a. */
 void qn_chats_ask_body(struct qn_chats_ask *a, size_t max,

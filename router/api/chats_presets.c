@@ -38,14 +38,6 @@ static void write_presets(struct qn_jw *w, const struct qn_chats_found *found)
     qn_jw_obj_end(w);
 }
 
-static void write_done(struct qn_jw *w, const struct qn_chats_found *found)
-{
-    (void)found;
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "status", "success");
-    qn_jw_obj_end(w);
-}
-
 void qn_api_chat_presets(const struct qn_chats_api *api, struct qn_http *h, const char *id)
 {
     struct qn_chats_ask *a = qn_chats_ask_new(api, h, id, write_presets);
@@ -97,7 +89,7 @@ void qn_api_chat_preset_put(const struct qn_chats_api *api, struct qn_http *h, c
 
 void qn_api_chat_preset_remove(const struct qn_chats_api *api, struct qn_http *h, const char *id)
 {
-    struct qn_chats_ask *a = qn_chats_ask_new(api, h, id, write_done);
+    struct qn_chats_ask *a = qn_chats_ask_new(api, h, id, qn_chats_ask_write_done);
     struct qn_error e = {0};
     if (qn_api_chat_id_check(id, "preset", &e))
         qn_chats_ask_fail(a, &e);

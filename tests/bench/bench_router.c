@@ -76,8 +76,9 @@ static void dial(struct conn *c, int port)
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* Sends the request, on a new connection where the last reply closed this one: a model's process
- * does, since the router connects to it for each job. set: the epoll set of c; -1: none. */
+/* Sends the request. If the server closed the connection after its last reply, opens a new one
+ * first; a model's process closes after each reply, and the router opens a connection for each job.
+ * set: the epoll set that c is registered with; -1: none. */
 static void ask(struct conn *c, int port, int set)
 {
     c->sent_us = now_us();

@@ -64,9 +64,6 @@ async function render(texts) {
   const { left, top } = document.querySelector(".composer textarea").getBoundingClientRect();
   if (!document.elementFromPoint(left + 5, top + 5)?.closest(".composer")) found[0].add("one of these covers the page");
   if (window.hits) found[0].add("one of these has run a script");
-  // Another program may have had the processor: what is slow is slow each time.
-  for (const [i, ms] of times.entries())
-    for (let n = 0; n < 3 && times[i] > 200; n++) times[i] = Math.min(ms, times[i], write(document.createElement("div"), texts[i]));
   return found.map((wrong, i) => ({ wrong: [...wrong], slowest: times[i] }));
 }
 
@@ -81,7 +78,7 @@ rig.journey(`${HOSTILE.length} hostile outputs are inert`, { path: null }, async
   context.on("request", (request) => asked.push(request.url()));
   const found = [], slow = [];
   for (let at = 0, count; at < HOSTILE.length; at += count) {
-    count = HOSTILE[at][0].startsWith("heavy") ? 1 : TOGETHER; // one alone is as much as a page can lay out at once
+    count = HOSTILE[at][0].startsWith("heavy") ? 1 : TOGETHER; // one heavy text is as much as a page can lay out at once
     const some = HOSTILE.slice(at, at + count);
     for (const [i, { wrong, slowest }] of (await page.evaluate(render, some.map(([, text]) => text))).entries()) {
       const name = some[i][0];

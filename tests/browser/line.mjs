@@ -1,7 +1,8 @@
-// A line to a server that a test can cut, as a network does: every connection ends, later ones are passed on again.
+// A proxy before a server, with which a test simulates a failure of the network: cut() drops all open connections; new
+// ones are forwarded as before.
 import { connect, createServer } from "node:net";
 
-/** Resolves to the line to the server at this address: url, cut(), close(). */
+/** Resolves to a proxy of the server at this address: url, cut(), close(). */
 export async function openLine(to) {
   const { port } = new URL(to), sockets = new Set();
   const listener = createServer((near) => {

@@ -222,7 +222,7 @@ def fake_model(folder, **options):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "release: measures memory or time, which says something on a release build only")
+    config.addinivalue_line("markers", "release: is shorter or weaker under sanitizers, so that a short run has it on the release build too")
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,7 @@ from conftest import model_file, wait_until
 
 BYTES_A_KILL = (600_000, 400_000, 500_000)  # of each file
 RATE = 2_000_000  # bytes a second of each connection
-# What a connection has that is not noted yet: one buffer (DL_BUFFER in registry/download_private.h), and what the
-# sockets of the hub and of the router hold.
-BUFFER = (256 + 64 + 128) * 1024
+BUFFER = 128 * 1024  # what a connection has that is not noted yet: one buffer and what the sockets hold
 
 
 def kill_and_finish(depot, kills, seed, report=lambda *_: None):

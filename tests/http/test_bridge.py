@@ -275,6 +275,7 @@ def test_sounds_pictures_vectors_and_scores(server):
         assert reply.status == 200, reply.body
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("status,expected", [(400, 400), (429, 503)] if QUICK else [
     (400, 400), (404, 404), (413, 413), (429, 503), (503, 503), (500, 500)])
 def test_statuses_of_an_upstream(server, status, expected):
@@ -302,6 +303,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("what", list(HOSTILE)[::3] if QUICK else HOSTILE)
 def test_hostile_streams(server, what):
     with fake_llama.serving(say=HOSTILE[what], tokens=1, die_after=0) as upstream:

@@ -551,6 +551,7 @@ def test_stopping_while_waiting(fetch, hub):
         assert fetch.end(p)["end"] == "stopped"
 
 
+@pytest.mark.release
 def test_killed_at_any_moment(fetch, hub):
     """No byte is fetched twice but for a buffer of each connection at each kill."""
     connections, kills, rng = 3, 0, random.Random(7)

@@ -444,7 +444,7 @@ def test_nothing_is_left_after_many_cycles(house):
         cycle(i)
     wait_until(lambda: not busy(server), what="the end of what was begun")
     wait_until(lambda: server.descriptors() <= descriptors + 2, what="the end of the connections")
-    if not QUICK and not SANITIZED:  # sanitizers keep what is freed
+    if not QUICK:
         assert server.rss_kib() < memory + 4096
     assert server.children() == children
 
@@ -462,5 +462,5 @@ def test_nothing_is_left_after_many_loads(house):
             assert server.chat(name).status == 200
     wait_until(lambda: len(server.children()) == 1)
     wait_until(lambda: server.descriptors() <= descriptors + 2, what="nothing of the others is left")
-    if not QUICK and not SANITIZED:
+    if not QUICK:
         assert server.rss_kib() < memory + 4096

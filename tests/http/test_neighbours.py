@@ -45,6 +45,7 @@ def requests():
         yield {**fields, "temperature": 0} if i % 2 else {**fields, "temperature": 1.2, "seed": i}
 
 
+@pytest.mark.release
 def test_texts_are_the_same_alone_and_beside_neighbours(server):
     asked = list(requests())
     alone = [say(server, request) for request in asked]

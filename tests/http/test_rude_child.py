@@ -26,6 +26,7 @@ def rude(tmp_path_factory):
     assert server.stop() == 0
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("kind", REPLIES)
 def test_broken_replies(rude, kind):
     model = rude.house.model(rude, kind, rude=kind)

@@ -76,6 +76,7 @@ def test_one_model_behind_a_path(house):
     assert server.get(f"/upstream/{broken}/health").status == 500
 
 
+@pytest.mark.release
 @pytest.mark.skipif(QUICK, reason="the real engine, under a sanitizer too slow")
 def test_tokens_of_a_text(starter):
     assert starter.post("/v1/tokenize", {"content": "hello"}).status == 400  # nothing is loaded

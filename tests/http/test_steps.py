@@ -2,12 +2,14 @@
 a failure can be repeated; the soak takes others each time."""
 import os
 
+import pytest
 from conftest import QUICK
 from steps import Steps
 
 STEPS = 120 if QUICK else 400
 
 
+@pytest.mark.release
 def test_what_is_loaded_is_what_the_rules_say(house):
     seed = int(os.environ.get("QUINCE_TEST_SEED", "1"))
     server = house.start()

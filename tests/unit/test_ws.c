@@ -280,8 +280,8 @@ static void say(int fd, int kind, const char *text)
     put(fd, frame, 6 + n);
 }
 
-/* Makes the server fill its queue, and reads nothing meanwhile: a client may read as fast as the
- * server sends, and the queue would never be full. */
+/* Asks the server to fill its send queue, and reads no reply until the queue is full. A client that
+ * reads can be as fast as the server; then the queue never fills. */
 static void let_fill(int fd, const char *text)
 {
     int before = atomic_load(&filled);

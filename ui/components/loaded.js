@@ -1,4 +1,5 @@
-/* What is read from the server: that it is on its way, then the content; or why it could not be read. */
+/* Shows data that is fetched from the server: a notice while it is fetched, then the content, or why
+ * fetching failed. */
 import { html } from "../lib/html.js";
 import { ErrorBox } from "./error.js";
 import { Loading } from "./loading.js";

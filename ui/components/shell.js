@@ -37,8 +37,8 @@ function Notices() {
 
 const loaded = {}; /* views by name, once their files are here */
 
-/* The view that the address names, loaded at its first use. While it is loaded nothing is shown: the
- * view before would take the new address for its own. */
+/* The view of the current address; its code is loaded at its first use. Meanwhile nothing is shown:
+ * the previous view, still on screen, would read the new address as one of its own. */
 function View() {
     const asked = route.value.view, name = asked in VIEWS ? asked : "chat";
     const [, setCount] = useState(0);

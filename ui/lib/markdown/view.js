@@ -18,7 +18,7 @@ const CHEAP_MS = 2;
 
 const DEFINITION = /^ {0,3}\[([^\]\n]+)\]:[ \t]*\S[^\n]*$/gm;
 const REFERENCE = /\[([^\]\n]+)\]/g;
-const DEFINITIONS_MAX = 1000; /* of a text; a block is read with those that it names */
+const DEFINITIONS_MAX = 1000; /* link definitions that are used from one text; later ones are ignored */
 
 const labelOf = (name) => name.trim().replace(/\s+/g, " ").toLowerCase();
 
@@ -155,7 +155,8 @@ export class MarkdownView {
         morph(element, next);
     }
 
-    /* The definitions that a text names, one a line. */
+    /* The link definitions that a text refers to, one per line. A block is parsed with these alone: with
+     * all of them, the time would grow with the square of their number. */
     #named(source) {
         const lines = new Set();
         if (this.#definitions.size)
