@@ -9,7 +9,9 @@ What must hold: no honest request is refused, no honest stream stands still for 
 and on new connections within LIVE_P99_S of what it takes on a server that is not attacked, and descriptors and memory are
 at rest as they were. A gap counts less what
 explains it: the fake model's own pace, how late a process beside it woke up that does nothing but sleep at the same
-pace, and how late the same model was on a second server that is not attacked, because then the machine was busy.
+pace, how late the same model was on a second server that is not attacked, because then the machine was busy, and how
+late the reading process itself was. Of the worst gap it is said how long the router and the model's process ran in it
+and how long they waited for a processor.
 
 Every role is a process of its own, so that none waits for another's interpreter. Only loopback is used. QUINCE_TEST_BUILD
 names the build folder.
@@ -38,6 +40,7 @@ TOKEN_S, TOKENS = 0.02, 150  # of the honest model
 GAP_S = 0.3
 LIVE_P99_S = 0.02
 LIVE_PAUSE_S = 0.01
+LATE_S = 0.002           # a process that wakes up later than this was delayed by the machine
 ATTACKERS = 2            # processes, each with all kinds of attack
 WARM_UP = 0.25           # share of the time after which memory and descriptors are first measured
 MEMORY_KIB = 16 * 1024   # growth allowed between the two measurements
@@ -93,23 +96,43 @@ def honest(port, over, out, how):
             if problem:
                 problems.append(f"an honest request: {problem}")
 
+    async def lateness(late):
+        """Of this process: a piece that came meanwhile was read late."""
+        while not over.is_set():
+            due = time.monotonic() + TOKEN_S
+            await asyncio.sleep(TOKEN_S)
+            now = time.monotonic()
+            if now - due > LATE_S:
+                late.append((due, now))
+
     async def all_of_them():
-        results = [([], [], []) for _ in range(streams)]
-        await asyncio.gather(*(one(*r) for r in results))
-        return results
+        results, late = [([], [], []) for _ in range(streams)], []
+        await asyncio.gather(lateness(late), *(one(*r) for r in results))
+        return results, late
     out.send(asyncio.run(all_of_them()))
 
 
-def sleeper(_, over, out, __):
-    """When it was to wake up, and when it did, in the honest model's pace."""
-    late = []
+def processor_times(pid):
+    """(seconds it ran, seconds it waited for a processor) of a process's first thread."""
+    try:
+        ran, waited, _ = pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()
+    except (OSError, ValueError):
+        return (0.0, 0.0)
+    return (int(ran) / 1e9, int(waited) / 1e9)
+
+
+def sleeper(_, over, out, pids):
+    """When it was to wake up, and when it did, in the honest model's pace; and at each time what processor time these
+    processes have had: (when, [(ran, waited), ...])."""
+    late, had = [], []
     while not over.is_set():
         due = time.monotonic() + TOKEN_S
         time.sleep(TOKEN_S)
         now = time.monotonic()
-        if now - due > 0.002:
+        if now - due > LATE_S:
             late.append((due, now))
-    out.send(late)
+        had.append((now, [processor_times(pid) for pid in pids]))
+    out.send((late, had))
 
 
 def live(port, over, out, kept):
@@ -254,10 +277,11 @@ def attacker(port, over, out, how):
 # ---- judging ----
 
 class Late:
-    """When the machine was busy: the process that only sleeps, or the model that is not attacked, was late."""
+    """When the machine was busy: the process that only sleeps, the model that is not attacked, or the process that
+    reads the streams was late."""
 
-    def __init__(self, slept, control):
-        waits = slept + [(begin + TOKEN_S, end) for begin, end in control if end - begin > TOKEN_S + 0.002]
+    def __init__(self, slept, control, reader=()):
+        waits = [*slept, *reader, *((begin + TOKEN_S, end) for begin, end in control if end - begin > TOKEN_S + LATE_S)]
         self.spans = []
         for begin, end in sorted(waits):
             if self.spans and begin <= self.spans[-1][1]:
@@ -279,8 +303,18 @@ def percentile(values, p):
     return sorted(values)[min(len(values) - 1, int(len(values) * p))] if values else float("inf")
 
 
-def judge_streams(results, late):
-    problems = []
+def tell_processors(had, names, begin, end):
+    """Prints how long each process ran and waited between two times."""
+    times = [t for t, _ in had]
+    first, last = (had[min(len(had) - 1, max(0, bisect.bisect(times, t) - 1 + after))][1]
+                   for t, after in ((begin, 0), (end, 1)))
+    for name, (ran, waited), (ran_then, waited_then) in zip(names, first, last):
+        print(f"    meanwhile {name} ran {(ran_then - ran) * 1e3:.0f} ms and waited {(waited_then - waited) * 1e3:.0f} ms "
+              "for a processor")
+
+
+def judge_streams(results, late, had):
+    problems, worst_of_all = [], (0, 0, 0)
     for n, (first, gaps, found) in enumerate(results):
         problems += found
         if not gaps:
@@ -292,8 +326,11 @@ def judge_streams(results, late):
               f"and the machine explain {(longest[1] - longest[0] - max(0, left(longest))) * 1e3:4.0f}; "
               f"most unexplained {max(0, left(worst)) * 1e3:4.0f} ms; first piece after at most "
               f"{max(b - a for a, b in first) * 1e3:.0f} ms")
+        worst_of_all = max(worst_of_all, (left(worst), *worst))
         if left(worst) > GAP_S:
             problems.append(f"an honest stream stood still for {left(worst) * 1e3:.0f} ms that nothing explains")
+    print(f"the worst gap: {worst_of_all[0] * 1e3:.0f} ms unexplained")
+    tell_processors(had, ("the router", "the model's process"), *worst_of_all[1:])
     return problems
 
 
@@ -340,8 +377,9 @@ class Soak:
         """Runs all roles for that time; what each has found, by its name."""
         for server in (self.server, self.control):
             server.post("/v1/load", {"model_name": self.models["honest"], "pinned": True})
+        pids = [self.server.process.pid, *self.server.children()]
         roles = {"honest": (honest, (self.models, STREAMS)), "control": (honest, (self.models, 1)),
-                 "sleeper": (sleeper, None), "kept": (live, True), "new": (live, False),
+                 "sleeper": (sleeper, pids), "kept": (live, True), "new": (live, False),
                  "calm": (live, True)}
         roles |= {f"attacker {n}": (attacker, (self.models, seed * ATTACKERS + n)) for n in range(ATTACKERS)}
         over, running = multiprocessing.Event(), {}
@@ -382,12 +420,16 @@ def main():
             soak.control.stop()
         log = server.logs()
     if not problems:
-        late = Late(found["sleeper"], found["control"][0][1])
-        problems = judge_streams(found["honest"], late) + judge_live("kept connections", found["kept"], late, found["calm"]) + \
-            judge_live("new connections", found["new"], late, found["calm"])
+        (streams, reading), (slept, had) = found["honest"], found["sleeper"]
+        calm_gaps = found["control"][0][0][1]
+        machine, all_of_it = Late(slept, calm_gaps), Late(slept, calm_gaps, reading)
+        problems = judge_streams(streams, all_of_it, had)
+        for name in ("kept", "new"):
+            problems += judge_live(f"{name} connections", found[name], machine, found["calm"])
         did = sum((found[f"attacker {n}"] for n in range(ATTACKERS)), collections.Counter())
         print("attacks:", ", ".join(f"{k} {v}" for k, v in sorted(did.items())))
-        for name, spans in (("a process that only sleeps", found["sleeper"]), ("it and a model not attacked", late.spans)):
+        for name, spans in (("a process that only sleeps", slept), ("the process that reads the streams", reading),
+                            ("these and a model not attacked", all_of_it.spans)):
             print(f"{name}: late {len(spans)} times, at most by {max((b - a for a, b in spans), default=0) * 1e3:.0f} ms")
     print(f"callbacks over 20 ms: {log.count('a callback blocked the loop')}")
     print(f"descriptors {before[0]} -> {after[0]}, memory {before[1]} -> {after[1]} KiB")
