@@ -8,6 +8,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(AT_ROOT index.html sw.js manifest.webmanifest favicon.svg) # served at /NAME; all others below /ui/BUILD/
+set(PRELOADED app.js) # with all that it imports: @PRELOAD@ in index.html asks for them at once
 set(BUILD_DIGITS 16)                                           # QN_PAGE_BUILD_DIGITS
 set(PATH_MAX 79)                                               # QN_PAGE_PATH_MAX
 
@@ -46,6 +47,31 @@ function(base64_of_sha256 hex out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
+# Appends a module of the page and those that it imports to the list `modules`. A path that the import map names stands in
+# index.html.
+function(add_module path)
+  if(path IN_LIST modules)
+    return()
+  endif()
+  list(APPEND modules ${path})
+  file(READ ${SOURCE}/${path} text)
+  string(REGEX MATCHALL "(from|import) *\"[A-Za-z0-9@./_-]+\"" imports "${text}")
+  get_filename_component(folder ${path} DIRECTORY)
+  foreach(import ${imports})
+    string(REGEX REPLACE ".*\"([^\"]+)\"" "\\1" name "${import}")
+    if(name MATCHES "^\\.")
+      cmake_path(SET imported NORMALIZE "${folder}/${name}")
+      string(REGEX REPLACE "^/" "" imported "${imported}")
+    elseif(index MATCHES "\"${name}\": \"/ui/[^/]+/([^\"]+)\"")
+      set(imported ${CMAKE_MATCH_1})
+    else()
+      message(FATAL_ERROR "ui/${path}: index.html has no \"${name}\" in its import map")
+    endif()
+    add_module(${imported})
+  endforeach()
+  set(modules ${modules} PARENT_SCOPE)
+endfunction()
+
 file(GLOB_RECURSE paths LIST_DIRECTORIES false RELATIVE ${SOURCE} ${SOURCE}/*)
 list(FILTER paths EXCLUDE REGEX "(^|/)\\.|~$|^vendor/LOCK$|^package\\.json$") # the last two are of the source alone
 list(SORT paths)
@@ -58,10 +84,21 @@ endforeach()
 string(SHA256 build "${sums}")
 string(SUBSTRING ${build} 0 ${BUILD_DIGITS} build)
 
+file(READ ${SOURCE}/index.html index)
+set(modules "")
+foreach(path ${PRELOADED})
+  add_module(${path})
+endforeach()
+set(preload "")
+foreach(path ${modules})
+  string(APPEND preload "<link rel=\"modulepreload\" href=\"/ui/@BUILD@/${path}\">\n")
+endforeach()
+
 file(REMOVE_RECURSE ${OUT}/files)
 foreach(path ${paths})
   if(path IN_LIST AT_ROOT)
     file(READ ${SOURCE}/${path} text)
+    string(REPLACE "@PRELOAD@\n" "${preload}" text "${text}")
     string(REPLACE "@BUILD@" ${build} text "${text}")
     file(WRITE ${OUT}/files/${path} "${text}")
   else()

@@ -25,6 +25,25 @@ rig.journey("links change the view without loading the page again", {}, async ({
   assert.equal(new URL(page.url()).pathname, "/app/server");
 });
 
+rig.journey("an address that names no view opens the chat", {}, async ({ page }) => {
+  for (const address of ["/app/constructor", "/app/nothing"]) {
+    await page.goto(address);
+    await page.locator(".composer textarea").waitFor();
+  }
+});
+
+rig.journey("while its scripts are loaded the page shows its frame", {}, async ({ page, context }) => {
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await context.route(/\/app\.js$/, async (route) => { await held; await route.continue(); });
+  await page.goto("/app/chat", { waitUntil: "commit" });
+  await page.locator("nav .brand").waitFor();
+  assert.equal(await page.locator(".composer").count(), 0);
+  release();
+  await page.locator(".composer textarea").waitFor();
+  assert.equal(await page.locator("nav .brand").count(), 1);
+});
+
 rig.journey("it speaks the reader's language", { language: "de" }, async ({ page, t }) => {
   assert.equal(await page.evaluate(() => document.documentElement.lang), "de");
   await page.getByRole("link", { name: t("nav.models"), exact: true }).waitFor();

@@ -36,22 +36,38 @@ function Notices() {
 }
 
 const loaded = {}; /* views by name, once their files are here */
+const loading = {}; /* promises of them */
+
+/* The view that an address names; any other name is the first view. */
+const nameOf = (view) => Object.hasOwn(VIEWS, view) ? view : "chat";
+
+/* Loads a view's files. A failure is forgotten, so that the next call tries again. */
+function load(name) {
+    loading[name] ??= VIEWS[name]().then((module) => {
+        loaded[name] = module.default;
+    }, (e) => {
+        delete loading[name];
+        throw e;
+    });
+    return loading[name];
+}
+
+/* Called once, before the shell is drawn: the first view's files come while the texts do. */
+export function startView() {
+    load(nameOf(route.value.view)).catch(() => {}); /* the shell asks again, and shows what is wrong */
+}
 
 /* The view of the current address; its code is loaded at its first use. Meanwhile nothing is shown:
  * the previous view, still on screen, would read the new address as one of its own. */
 function View() {
-    const asked = route.value.view, name = asked in VIEWS ? asked : "chat";
+    const name = nameOf(route.value.view);
     const [, setCount] = useState(0);
     const [error, setError] = useState(null);
     useEffect(() => {
         let live = true;
         setError(null);
         if (!loaded[name])
-            VIEWS[name]().then((module) => {
-                loaded[name] = module.default;
-                if (live)
-                    setCount((n) => n + 1);
-            }, (e) => live && setError(e));
+            load(name).then(() => live && setCount((n) => n + 1), (e) => live && setError(e));
         return () => {
             live = false;
         };
