@@ -43,9 +43,10 @@ BUILDS = {
 
 # A short run that includes the stage asan runs most tests only on that build, because it finds more faults. The release
 # build then runs only tests of kernels and networks (label "release" in tests/CMakeLists.txt), tests that are shorter or
-# weaker under sanitizers (@pytest.mark.release), and the files below: examples from documents, whose endpoints have tests
+# weaker under sanitizers (@pytest.mark.release) or take long there (@pytest.mark.heavy), and the files below: examples from documents, whose endpoints have tests
 # of their own, and the real engine's answers, whose C code also runs in tests/contract and tests/golden.
-NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade", "starter"]
+NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade", "starter", "starter_facts",
+                  "starter_truth"]
 
 # Files of tests/browser that every run has, beside those without a browser (tests/browser/unit). `--all` runs every
 # journey: together they take longer than the 3 minutes that a run has for them.
@@ -56,6 +57,7 @@ BROWSER_ALWAYS = ["texts", "key", "server_settings"]
 UNDER_TSAN = ["api", "bridge", "config", "faults", "found", "hostile_clients", "inspect", "install", "kills",
               "log_stream", "media", "metrics", "ollama", "openai", "owners", "pull", "queue", "residency", "rude_child",
               "shares", "steps", "metadata_scan"]
+CONTRACT_UNDER_TSAN = ["child", "llm", "prefix"]
 
 
 class Counts:
@@ -161,7 +163,7 @@ def unit(output, run):
 
 def unit_asan(output, run):
     return ctest(output, "unit-asan", "build/asan", "-LE", "short" if run.long_variants else "slow",
-                 ASAN_OPTIONS="detect_leaks=1")
+                 ASAN_OPTIONS="detect_leaks=1", **quick(run))
 
 
 def unit_tsan(output, _run):
@@ -174,7 +176,7 @@ def http(output, run):
         return pytest(output, "http", ["tests/http", *folders], QUINCE_TEST_BUILD=build_folder)
     files = [f"tests/http/test_{name}.py" for name in NOT_UNDER_ASAN]
     counts = pytest(output, "http", [*files, *folders], QUINCE_TEST_BUILD=build_folder)
-    counts.add(pytest(output, "http-measured", ["tests/http", "-m", "release", *left_out()],
+    counts.add(pytest(output, "http-measured", ["tests/http", "-m", "release or heavy", *left_out()],
                       QUINCE_TEST_BUILD=build_folder))
     return counts
 
@@ -183,9 +185,13 @@ def left_out():
     return [f"--ignore=tests/http/test_{name}.py" for name in NOT_UNDER_ASAN]
 
 
+def quick(run):
+    return {} if run.long_variants else {"QUINCE_TEST_QUICK": "1"}
+
+
 def sanitized_http(output, part, chosen, run):
-    return pytest(output, f"http-{part}", chosen, QUINCE_TEST_BUILD=str(ROOT / "build" / part),
-                  QUINCE_TEST_QUICK="0" if run.long_variants else "1")
+    return pytest(output, f"http-{part}", [*chosen, *([] if run.long_variants else ["-m", "not heavy"])],
+                  QUINCE_TEST_BUILD=str(ROOT / "build" / part), **quick(run))
 
 
 def http_asan(output, run):
@@ -194,8 +200,9 @@ def http_asan(output, run):
 
 
 def http_tsan(output, run):
-    chosen = ["tests/http"] if run.long_variants else [f"tests/http/test_{name}.py" for name in UNDER_TSAN]
-    return sanitized_http(output, "tsan", [*chosen, "tests/contract"], run)
+    chosen = ["tests/http", "tests/contract"] if run.long_variants else [
+        *(f"tests/http/test_{name}.py" for name in UNDER_TSAN), *(f"tests/contract/test_{name}.py" for name in CONTRACT_UNDER_TSAN)]
+    return sanitized_http(output, "tsan", chosen, run)
 
 
 def run_on_node(output, name, *options, only=None):
@@ -264,7 +271,8 @@ class Run:
             print(f"[{time.monotonic() - self.began:5.0f} s] {text}", flush=True)
 
     def wanted(self, lane):
-        return [part for part in lane if part[1] in self.stages]
+        # The build with the address sanitizer also runs the fuzz targets, on their corpora and changes of them.
+        return [part for part in lane if part[1] in self.stages and not (self.shared and part[1] == "fuzz")]
 
     def build_one(self, name):
         done, verdict = self.built[name]

@@ -9,6 +9,7 @@ import pytest
 from child import PATIENCE, ROOT, Child, chat, complete, of, shown, text
 
 MODEL = os.environ.get("QUINCE_TEST_MODEL", ROOT / "registry/starter/quince-starter.gguf")
+MANY = 16 if os.environ.get("QUINCE_TEST_QUICK") == "1" else 64
 STORY = "The quick brown fox jumps over the lazy dog. "
 
 
@@ -43,6 +44,7 @@ def test_the_same_seed_gives_the_same_text(llm):
     assert first != text(llm.run(job))
 
 
+@pytest.mark.heavy
 def test_choices_are_seeded_one_by_one(llm):
     job = chat("Tell me something", max_tokens=16, temperature=1.5, top_k=0, top_p=1, seed=20, n=6, ignore_eos=True)
     events = llm.run(job)
@@ -70,6 +72,7 @@ def test_the_beginning_is_cached(llm):
     assert usage["cached"] == usage["prompt"] - 1
 
 
+@pytest.mark.heavy
 def test_a_prompt_that_is_not_to_be_cached(llm):
     job = complete("Once there was a lighthouse on a cliff. " * 12, max_tokens=4, temperature=0)
     alone = complete("A prompt that no other has, number nine. " * 12, max_tokens=4, temperature=0)
@@ -125,6 +128,7 @@ def test_echo_scores_the_prompt(llm):
         assert abs(last["logprob"] - chosen["logprob"]) < 2e-2
 
 
+@pytest.mark.heavy
 def test_the_context_is_a_limit(llm):
     context = llm.ready["context"]
     error = of(llm.run(complete(STORY * context, max_tokens=4)), "error")[0]["error"]
@@ -176,12 +180,13 @@ def test_leaving_cancels(llm):
         time.sleep(0.01)
 
 
-def test_sixty_four_at_once(llm):
-    with concurrent.futures.ThreadPoolExecutor(64) as pool:
-        replies = list(pool.map(lambda i: llm.run(chat(f"Say {i}", max_tokens=6, temperature=0)), range(64)))
+def test_many_at_once(llm):
+    with concurrent.futures.ThreadPoolExecutor(MANY) as pool:
+        replies = list(pool.map(lambda i: llm.run(chat(f"Say {i}", max_tokens=6, temperature=0)), range(MANY)))
     assert all(events[-1]["ev"] == "end" for events in replies)
 
 
+@pytest.mark.heavy
 def test_a_long_prompt_beside_a_running_answer(llm):
     """Each comes to its end."""
     ids = [t["id"] for t in of(llm.run(complete("hello", echo=True, max_tokens=0, logprobs=0)), "text")[0]["logprobs"]]

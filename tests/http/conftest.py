@@ -221,10 +221,6 @@ def fake_model(folder, **options):
     return path
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "release: is shorter or weaker under sanitizers, so that a short run has it on the release build too")
-
-
 @pytest.fixture(scope="session")
 def fake_backend_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("backends")

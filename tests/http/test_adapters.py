@@ -96,6 +96,7 @@ def test_an_adapter_is_no_model(server, adapter):
     assert "adapter and no model" in reply.json["error"]["message"]
 
 
+@pytest.mark.heavy
 @pytest.mark.release
 def test_context_shift_is_a_request_s_choice(server):
     def length(**fields):

@@ -379,6 +379,7 @@ def test_changes_are_told(house):
     assert server.process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.heavy
 def test_a_slow_follower_is_told_to_read_anew(server):
     slow = server.connect()
     slow.request("GET", "/internal/chats/events")
@@ -439,6 +440,7 @@ def test_nothing_is_opened_before_use(server):
     assert (server.data_dir / "chats.db").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.heavy
 @pytest.mark.release
 def test_many_messages(house):
     """A chat of 10,000 messages among 5,000 chats."""

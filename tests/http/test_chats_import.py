@@ -249,6 +249,7 @@ def test_odd_files_are_imported_in_part(server):
     assert all(m["parts"] == [] and m["state"] in ("done", "interrupted") for m in whole["messages"])
 
 
+@pytest.mark.heavy
 def test_a_large_file(server):
     """Larger than the setting body-limit, and than memory for one piece."""
     text = "word " * 100000

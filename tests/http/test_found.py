@@ -375,6 +375,7 @@ def test_parameters_of_a_found_model_are_those_a_request_may_have(finder):
     assert server.chat("extra.odd:1b").status == 200  # a wrong one would spoil every request
 
 
+@pytest.mark.heavy
 def test_manifests_that_share_a_system_message_as_long_as_a_book(finder):
     """Each model has a preset of its own; what all of them say together must not be more than the server can hold."""
     ollama = finder.home / ".ollama" / "models"

@@ -329,6 +329,7 @@ def test_large_inputs_of_an_embedding_are_read_aside(house):
     assert reply.status == 400 and "embeddings" in reply.json["error"]
 
 
+@pytest.mark.heavy
 @pytest.mark.release
 def test_kept_answers_are_told_aside(house):
     server = house.start()

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "dot_bound.h"
+#include "random_weights.h"
 
 #include "base/rand.h"
 #include "engine/cpu/cpu.h"
@@ -63,7 +64,8 @@ static void with_every_device(void (*test)(void))
         if (!cpu_kernels_all[i]->supported())
             continue;
         setenv("QUINCE_ISA", cpu_kernels_all[i]->name, 1);
-        for (int threads = 1; threads <= 3; threads += 2) {
+        /* The tests of a sanitizer's build are short: with several threads alone. */
+        for (int threads = getenv("QUINCE_TEST_QUICK") ? 3 : 1; threads <= 3; threads += 2) {
             struct qn_error e;
             qn_rng_init(&rng, 11);
             if (qn_device_cpu_new(threads, &dev, &e) || qn_device_reserve(dev, &need, &e))
@@ -276,10 +278,10 @@ static void products_of(enum qn_dtype dtype, int experts, int64_t out, int64_t c
     size_t mark = qn_scratch_mark(scratch);
     struct qn_error e;
     struct qn_mem *mem;
-    struct qn_tensor wf = fresh(QN_SHAPE(experts, out, cols)), bias = fresh(QN_SHAPE(experts, out));
+    struct qn_tensor wf = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(experts, out, cols));
+    struct qn_tensor bias = fresh(QN_SHAPE(experts, out));
     struct qn_tensor w = qn_scratch_tensor(scratch, dtype, QN_SHAPE(experts, out, cols));
-    d->quant(cpu_data(&w), data(&wf), experts * out * cols);
-    d->dequant(data(&wf), cpu_data(&w), experts * out * cols);
+    random_weights_fill(dtype, cpu_data(&w), data(&wf), experts * out * cols);
     if (qn_weight_prepare(dev, &w, &mem, &e))
         fail_msg("%s", e.message);
     struct qn_tensor ids = random_ids(rows, used, experts);
@@ -343,10 +345,10 @@ static void many_rows_of(enum qn_dtype dtype)
     size_t mark = qn_scratch_mark(scratch);
     struct qn_error e;
     struct qn_mem *mem;
-    struct qn_tensor wf = fresh(QN_SHAPE(4, OUT, cols)), bias = fresh(QN_SHAPE(4, OUT));
+    struct qn_tensor wf = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(4, OUT, cols));
+    struct qn_tensor bias = fresh(QN_SHAPE(4, OUT));
     struct qn_tensor w = qn_scratch_tensor(scratch, dtype, QN_SHAPE(4, OUT, cols));
-    qn_dtype(dtype)->quant(cpu_data(&w), data(&wf), 4 * OUT * cols);
-    qn_dtype(dtype)->dequant(data(&wf), cpu_data(&w), 4 * OUT * cols);
+    random_weights_fill(dtype, cpu_data(&w), data(&wf), 4 * OUT * cols);
     assert_int_equal(qn_weight_prepare(dev, &w, &mem, &e), 0);
     struct qn_tensor ids = qn_scratch_tensor(scratch, QN_I32, QN_SHAPE(N, 1));
     struct qn_tensor x = offset_view(N, cols), y = offset_view(N, OUT);

@@ -77,6 +77,19 @@ def test_what_the_lists_name_exists(name):
     assert (ROOT / "tests" / "http" / f"test_{name}.py").exists()
 
 
+@pytest.mark.parametrize("name", check.CONTRACT_UNDER_TSAN)
+def test_what_the_list_of_the_contract_names_exists(name):
+    assert (ROOT / "tests" / "contract" / f"test_{name}.py").exists()
+
+
+@pytest.mark.parametrize("target", sorted((ROOT / "tests" / "fuzz").glob("fuzz_*.c")), ids=lambda p: p.stem)
+def test_each_fuzz_target_has_a_corpus_and_a_dictionary(target):
+    """So that it can be replayed."""
+    corpus = target.parent / "corpus" / target.stem.removeprefix("fuzz_")
+    assert any(p.is_file() for p in corpus.glob("*")), corpus
+    assert target.with_suffix(".dict").exists()
+
+
 def each_test(path):
     """Each test of a file over HTTP: its name and its lines, decorators included."""
     text = path.read_text()
@@ -121,8 +134,26 @@ def test_a_short_run_shares_tests_out_between_its_builds(monkeypatch):
     (_, unit), (_, whole), (_, measured) = what(["unit", "http", "asan"], False)
     assert unit[-2:] == ["-L", "release"]
     assert "tests/http/test_starter.py" in whole and "tests/http" not in whole
-    assert measured[:3] == ["tests/http", "-m", "release"] and "--ignore=tests/http/test_starter.py" in measured
+    assert measured[:3] == ["tests/http", "-m", "release or heavy"] and "--ignore=tests/http/test_starter.py" in measured
 
 
 def test_every_stage_has_a_part():
     assert {part[1] for part in check.WAITING + check.COMPUTING} == set(check.STAGES)
+
+
+def test_what_is_heavy_under_sanitizers_is_left_out_there_in_a_short_run_alone(monkeypatch):
+    asked = []
+    monkeypatch.setattr(check, "pytest", lambda output, part, chosen, **_: asked.append(chosen))
+    for long_variants in (False, True):
+        run = check.Run(["asan", "tsan"], long_variants)
+        check.http_asan(None, run)
+        check.http_tsan(None, run)
+    short, whole = asked[:2], asked[2:]
+    assert all(chosen[-2:] == ["-m", "not heavy"] for chosen in short)
+    assert whole == [["tests/http", "tests/contract"]] * 2
+
+
+def test_a_short_run_of_all_stages_needs_no_build_for_libfuzzer():
+    for stages, long_variants, wanted in ((check.STAGES, False, False), (check.STAGES, True, True), (["fuzz"], False, True)):
+        run = check.Run(stages, long_variants)
+        assert ("fuzz" in [part[1] for part in run.wanted(check.COMPUTING)]) == wanted

@@ -16,7 +16,7 @@ import oracle
 HERE = pathlib.Path(__file__).parent
 DATA = os.environ.get("QUINCE_TEST_DATA")
 FILES = sorted((pathlib.Path(DATA) / "templates").glob("*.jinja")) if DATA else []
-GENERATED = 5000
+GENERATED = 5000 if os.environ.get("QUINCE_TEST_ALL") == "1" else 1500
 BLOCK = 500  # generated templates of one test
 SEED = int(os.environ.get("QUINCE_TEST_SEED", "1"))
 
