@@ -60,3 +60,12 @@ def test_a_page_without_import_map_stops_the_build(page):
 def test_what_belongs_to_the_source_alone_is_left_out(page):
     text = page({"vendor/LOCK": "{}", "package.json": "{}", ".hidden.js": "", "a.js~": "", "vendor/a.mjs": "1"})
     assert re.findall(r'^    \{"([^"]+)"', text, re.M) == ["index.html", "vendor/a.mjs"]
+
+
+def test_all_that_the_start_imports_is_asked_for_at_once(page, tmp_path):
+    files = {"index.html": INDEX + "@PRELOAD@\n", "a.js": "", "late.js": "", "lib/b.js": 'import "a";\nexport * from "../app.js";',
+             "app.js": 'import { b } from "./lib/b.js";\nimport("./late.js");'}
+    build = build_of(page(files))
+    links = re.findall(r'<link rel="modulepreload" href="([^"]+)">\n', (tmp_path / "out" / "files" / "index.html").read_text())
+    assert sorted(links) == [f"/ui/{build}/{path}" for path in ("a.js", "app.js", "lib/b.js")]
+    assert 'index.html has no "c" in its import map' in re.sub(r"\s+", " ", page({**files, "a.js": 'import "c";'}))
