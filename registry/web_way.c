@@ -4,7 +4,7 @@
 
 #include "base/rand.h"
 #include "base/str.h"
-#include "registry/address.h"
+#include "base/public_address.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -31,6 +31,8 @@ static const uint64_t read_rights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCE
 static const uint64_t write_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
                                      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REFER;
+static const uint64_t own_rights = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_SYM |
+                                   LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO;
 /* The rights that apply to a file that is not a folder. */
 static const uint64_t file_rights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
                                     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
@@ -53,6 +55,8 @@ static uint64_t rights_for(unsigned may)
     uint64_t rights = read_rights;
     if (may & QN_CONFINE_WRITE)
         rights |= write_rights;
+    if (may & QN_CONFINE_OWN)
+        rights |= own_rights;
     if (may & QN_CONFINE_RUN)
         rights |= LANDLOCK_ACCESS_FS_EXECUTE;
     if (may & QN_CONFINE_DEVICE)
@@ -77,9 +81,14 @@ static qn_err add_path(int ruleset, uint64_t handled, const struct qn_confine_pa
     return err;
 }
 
+long qn_confine_version(void)
+{
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
 qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn_error *e)
 {
-    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    long version = qn_confine_version();
     if (version < 1)
         return qn_fail(e, QN_EUNSUPPORTED, "this kernel has no Landlock, or it is switched off");
     struct landlock_ruleset_attr attr = {.handled_access_fs = rights_of(version)};

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "registry/address.h"
+#include "base/public_address.h"
 #include "registry/rate.h"
 #include "registry/reply_head.h"
 #include "registry/web_way.h"

@@ -1,7 +1,7 @@
 /* Tells whether a network address belongs to the public internet. An address named by an untrusted
  * document must not lead to services on this machine or its local network. Pure functions. */
-#ifndef QN_REGISTRY_ADDRESS_H
-#define QN_REGISTRY_ADDRESS_H
+#ifndef QN_BASE_PUBLIC_ADDRESS_H
+#define QN_BASE_PUBLIC_ADDRESS_H
 
 #include <stdbool.h>
 

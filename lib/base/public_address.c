@@ -1,5 +1,5 @@
-/* See address.h. */
-#include "registry/address.h"
+/* See public_address.h. */
+#include "base/public_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
