@@ -58,15 +58,12 @@ static qn_err begun(struct qn_chats_task *t, const struct qn_chats_at *at, int64
     return err ? err : load_path(t, at->chat, message, e);
 }
 
-static qn_err begin(struct qn_chats_task *t, struct qn_error *e)
+/* Makes a new answer below at->message. */
+static qn_err begin_below(struct qn_chats_task *t, const struct qn_chats_at *at, const char *model,
+                          const char *params, struct qn_error *e)
 {
-    const struct writing *w = t->args;
-    struct qn_chats_at at;
     int64_t n;
     char *id = qn_arena_alloc(t->arena, QN_CHATS_ID_DIGITS + 1);
-    qn_err err = find_finished(t, w->id, &at, e);
-    if (err)
-        return err;
     qn_random_hex(id, QN_CHATS_ID_DIGITS);
     const struct qn_chat_message m = {.id = id,
                                       .role = QN_CHAT_ASSISTANT,
@@ -75,18 +72,26 @@ static qn_err begin(struct qn_chats_task *t, struct qn_error *e)
                                       .reasoning = "",
                                       .parts = "[]",
                                       .calls = "[]",
-                                      .model = w->model,
-                                      .params = w->params,
+                                      .model = model,
+                                      .params = params,
                                       .stats = "{}",
                                       .state = QN_CHAT_QUEUED,
                                       .finish = ""};
-    err = qn_chats_insert(t, &at, &m, &n, e);
+    qn_err err = qn_chats_insert(t, at, &m, &n, e);
     if (!err)
         err = qn_chats_run(t->d, e,
                            "INSERT INTO answer(message, text_bytes, reasoning_bytes, pieces)"
                            " VALUES(?, 0, 0, 0)",
                            "i", n);
-    return err ? err : begun(t, &at, n, e);
+    return err ? err : begun(t, at, n, e);
+}
+
+static qn_err begin(struct qn_chats_task *t, struct qn_error *e)
+{
+    const struct writing *w = t->args;
+    struct qn_chats_at at;
+    qn_err err = find_finished(t, w->id, &at, e);
+    return err ? err : begin_below(t, &at, w->model, w->params, e);
 }
 
 static qn_err go_on(struct qn_chats_task *t, struct qn_error *e)
@@ -210,6 +215,21 @@ static qn_err append(struct qn_chats_task *t, struct qn_error *e)
     return err ? err : qn_chats_tell_message(t, QN_CHATS_STATE, a.message, e);
 }
 
+static qn_err set_calls(struct qn_chats_task *t, struct qn_error *e)
+{
+    const struct writing *w = t->args;
+    struct open_answer a = {0};
+    qn_err err = find_open(t, w->id, &a, e);
+    if (!err)
+        err = qn_chats_run(t->d, e,
+                           "UPDATE message SET state = ?2, calls = ?3, bytes = bytes +"
+                           " length(CAST(?3 AS BLOB)) - length(CAST(calls AS BLOB)) WHERE n = ?1",
+                           "iis", a.message, (int64_t)QN_CHAT_ANSWERING, w->end.calls);
+    return err || a.state == QN_CHAT_ANSWERING
+               ? err
+               : qn_chats_tell_message(t, QN_CHATS_STATE, a.message, e);
+}
+
 /* Copies the arguments of append and finish. QN_ELIMIT. */
 static qn_err set_end(struct qn_chats_task *t, const char *id, const struct qn_chat_end *end)
 {
@@ -221,6 +241,8 @@ static qn_err set_end(struct qn_chats_task *t, const char *id, const struct qn_c
         {"stats", end->stats, &w->end.stats},
         {"error", end->error, &w->end.error},
         {"calls", end->calls, &w->end.calls},
+        {"model", end->next_model, &w->end.next_model},
+        {"params", end->next_params, &w->end.next_params},
     };
     qn_err err = qn_chats_check("id", id, QN_CHATS_NAME_MAX, &t->error);
     for (size_t i = 0; i < sizeof members / sizeof *members && !err; i++) {
@@ -256,6 +278,13 @@ void qn_chats_append(struct qn_chats *c, const char *message, const struct qn_ch
                       set_end(t, message, &(struct qn_chat_end){.pieces = pieces, .n_pieces = n}));
 }
 
+void qn_chats_set_calls(struct qn_chats *c, const char *message, const char *calls, qn_chats_fn fn,
+                        void *ctx)
+{
+    struct qn_chats_task *t = qn_chats_task_new(c, NULL, set_calls, true, fn, ctx);
+    qn_chats_task_run(t, set_end(t, message, &(struct qn_chat_end){.calls = calls}));
+}
+
 /* ---- finishing ---- */
 
 /* Reads the pieces of a message into two buffers. */
@@ -289,7 +318,9 @@ static qn_err close_answer(struct qn_database *d, int64_t message, const struct 
                            "UPDATE message SET state = ?2, finish = coalesce(?3, finish),"
                            " stats = coalesce(?4, stats), error = coalesce(?5, error),"
                            " calls = coalesce(?6, calls), text = text || ?7,"
-                           " reasoning = reasoning || ?8, bytes = bytes + ?9 WHERE n = ?1",
+                           " reasoning = reasoning || ?8, bytes = bytes + ?9 +"
+                           " coalesce(length(CAST(?6 AS BLOB)) - length(CAST(calls AS BLOB)), 0)"
+                           " WHERE n = ?1",
                            "iissssssi", message, (int64_t)end->state, end->finish, end->stats,
                            end->error, end->calls, qn_buf_cstr(&text), qn_buf_cstr(&reasoning),
                            (int64_t)(text.len + reasoning.len));
@@ -316,6 +347,10 @@ static qn_err finish(struct qn_chats_task *t, struct qn_error *e)
                            a.chat);
     if (!err)
         err = qn_chats_tell_message(t, QN_CHATS_MESSAGE, a.message, e);
+    if (!err && w->end.next_model &&
+        !qn_chats_has_room(t, a.chat, 1, (int64_t)strlen(w->end.next_params), NULL))
+        return begin_below(t, &(struct qn_chats_at){.chat = a.chat, .message = a.message},
+                           w->end.next_model, w->end.next_params, e);
     if (!err)
         err = qn_chats_tell_chat(t, a.chat, e);
     return err ? err : qn_chats_load_messages(t, e, "FROM message WHERE n = ?", "i", a.message);
@@ -341,6 +376,12 @@ qn_err qn_chats_interrupt(struct qn_database *d, struct qn_error *e)
                               "SELECT min(message) FROM answer WHERE message > ?", "i", message)) &&
         message) {
         err = close_answer(d, message, &interrupted, e);
+        if (!err) /* quotation marks within texts are escaped, so only members match */
+            err = qn_chats_run(d, e,
+                               "UPDATE message SET calls = replace(replace(calls,"
+                               " '\"state\":\"asking\"', '\"state\":\"stopped\"'),"
+                               " '\"state\":\"running\"', '\"state\":\"stopped\"') WHERE n = ?",
+                               "i", message);
         n++;
     }
     err = qn_database_end(d, err, e);

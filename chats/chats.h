@@ -131,6 +131,8 @@ struct qn_chats_found {
     size_t n_hits;
     const struct qn_chat_preset *presets; /* presets.h */
     size_t n_presets;
+    const struct qn_chat_mcp *mcp; /* mcp_servers.h */
+    size_t n_mcp;
     const char *next; /* a list: where the next page begins; NULL: there is no more */
     int64_t changed;  /* an import: messages that were stored */
     bool incomplete;  /* a search: its time was used up, there may be more */
@@ -146,7 +148,8 @@ enum qn_chats_change {
     QN_CHATS_MESSAGE_GONE, /* a message and its branch were deleted: message_id */
     QN_CHATS_STATE,        /* an answer's state has changed: message_id, state */
     QN_CHATS_PRESETS,      /* a preset is new, has changed or was deleted */
-    QN_CHATS_ALL           /* many chats have changed: read the list again */
+    QN_CHATS_ALL,          /* many chats have changed: read the list again */
+    QN_CHATS_MCP           /* an MCP server is new, has changed or was deleted */
 };
 struct qn_chats_event {
     enum qn_chats_change change;
@@ -262,11 +265,20 @@ struct qn_chat_piece {
 void qn_chats_append(struct qn_chats *c, const char *message, const struct qn_chat_piece *pieces,
                      size_t n, qn_chats_fn fn, void *ctx);
 
+/* Replaces the calls of an unfinished message, whose state becomes ANSWERING. QN_ENOTFOUND as
+ * above. */
+void qn_chats_set_calls(struct qn_chats *c, const char *message, const char *calls, qn_chats_fn fn,
+                        void *ctx);
+
 /* Appends the last pieces and finishes the message. Members that are NULL stay as they are. The
  * result has the message. */
 struct qn_chat_end {
     enum qn_chat_state state; /* a finished one */
     const char *finish, *stats, *error, *calls;
+    /* MAY. Both: the next answer is begun below the message in the same transaction, as by
+     * qn_chats_begin_answer; the result has its path instead. Without room for it there is none,
+     * and the result has the message. */
+    const char *next_model, *next_params;
     const struct qn_chat_piece *pieces;
     size_t n_pieces;
 };

@@ -154,3 +154,22 @@ CREATE TABLE preset (
     system  TEXT NOT NULL,
     UNIQUE (owner, name)
 ) STRICT;
+
+-- version 3
+-- MCP servers (mcp_servers.h). config, secrets, permissions: JSON objects; secrets are never shown. revision: grows when
+-- config or secrets change.
+CREATE TABLE mcp_server (
+    n           INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    owner       INTEGER NOT NULL REFERENCES owner(n),
+    name        TEXT NOT NULL,
+    stdio       INTEGER NOT NULL,
+    enabled     INTEGER NOT NULL,
+    created     INTEGER NOT NULL,
+    updated     INTEGER NOT NULL,
+    revision    INTEGER NOT NULL,
+    config      TEXT NOT NULL,
+    secrets     TEXT NOT NULL,
+    permissions TEXT NOT NULL,
+    UNIQUE (owner, name)
+) STRICT;

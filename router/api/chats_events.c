@@ -117,7 +117,7 @@ static void write_event(struct qn_buf *out, const struct qn_chats_event *event)
         [QN_CHATS_CHAT] = "chat",       [QN_CHATS_CHAT_GONE] = "gone",
         [QN_CHATS_MESSAGE] = "message", [QN_CHATS_MESSAGE_GONE] = "gone",
         [QN_CHATS_STATE] = "answering", [QN_CHATS_PRESETS] = "presets",
-        [QN_CHATS_ALL] = "resync"};
+        [QN_CHATS_ALL] = "resync",      [QN_CHATS_MCP] = "mcp"};
     struct qn_jw w = qn_jw_to(out);
     qn_buf_str(out, "data: ");
     qn_jw_obj(&w);

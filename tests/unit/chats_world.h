@@ -107,7 +107,7 @@ static struct qn_buf told;
 static inline void on_changed(void *ctx, const struct qn_chats_event *e)
 {
     static const char *const names[] = {"chat",  "chat-gone", "message", "message-gone",
-                                        "state", "presets",   "all"};
+                                        "state", "presets",   "all",     "mcp"};
     (void)ctx;
     qn_buf_fmt(&told, "%s%s:%s", told.len ? " " : "", e->owner, names[e->change]);
     if (e->change == QN_CHATS_CHAT)
