@@ -22,6 +22,7 @@
 #include "library/discovery.h"
 #include "library/inquiry.h"
 #include "library/preload.h"
+#include "mcp_servers/servers.h"
 #include "models/devices.h"
 #include "models/engine_choice.h"
 #include "models/inventory_config.h"
@@ -337,6 +338,27 @@ static qn_err open_ground(struct qn_program *p, struct qn_error *e)
     return err ? err : read_keys(p, e);
 }
 
+/* Clients that follow their chats are told of MCP servers, too. */
+static void mcp_changed(void *ctx, const char *owner)
+{
+    struct qn_program *p = ctx;
+    qn_chats_events_tell(p->chats_events,
+                         &(struct qn_chats_event){.change = QN_CHATS_MCP, .owner = owner});
+}
+
+static void open_mcp(struct qn_program *p)
+{
+    char *program = qn_path_join(p->settings.backend_dir, "quince-mcp"),
+         *folder = qn_path_join(p->settings.data_dir, "mcp");
+    p->mcp = qn_mcp_new(&(struct qn_mcp_config){.loop = p->loop,
+                                                .program = program,
+                                                .folder = folder,
+                                                .changed = mcp_changed,
+                                                .ctx = p});
+    free(program);
+    free(folder);
+}
+
 /* Opens the services that handlers of requests use. */
 static void open_services(struct qn_program *p)
 {
@@ -388,8 +410,9 @@ static void open_services(struct qn_program *p)
                                          .puller = &p->puller,
                                          .telemetry = &p->telemetry,
                                          .owner_key = &p->owner_key};
-    p->answering = qn_answering_new(
-        &(struct qn_answering_config){.inference = &p->inference, .chats = p->chats});
+    open_mcp(p);
+    p->answering = qn_answering_new(&(struct qn_answering_config){
+        .inference = &p->inference, .chats = p->chats, .mcp = p->mcp});
     p->pack_jobs = qn_pack_jobs_new(&(struct qn_pack_jobs_config){.serving = &p->serving,
                                                                   .packs = p->packs,
                                                                   .web = &p->web,
@@ -447,6 +470,7 @@ static void open_apis(struct qn_program *p)
         .serving = serving, .chats = p->chats, .events = p->chats_events, .load = p->chats_load};
     a->answering = (struct qn_answering_api){
         .serving = serving, .keys = p->keys, .chats = p->chats, .answering = p->answering};
+    a->mcp = (struct qn_mcp_api){.serving = serving, .chats = p->chats, .mcp = p->mcp};
     p->routes = (struct qn_routes){.apis = a,
                                    .inference = &p->inference,
                                    .serving = serving,
@@ -537,6 +561,7 @@ void qn_program_close(struct qn_program *p)
     qn_ws_free(p->ws);
     if (p->answering)
         qn_answering_stop(p->answering); /* releases leases */
+    qn_mcp_stop(p->mcp);
     qn_preload_stop(p->preload);
     qn_inventory_free(p->inventory);
     if (p->client)
@@ -558,6 +583,7 @@ void qn_program_close(struct qn_program *p)
         qn_loop_free(p->loop);
     qn_chats_events_free(p->chats_events);
     qn_answering_free(p->answering);
+    qn_mcp_free(p->mcp);
     qn_chats_load_free(p->chats_load);
     qn_preload_free(p->preload);
     qn_pulls_free(p->puller.pulls);

@@ -42,6 +42,7 @@ struct qn_program {
     struct qn_custody custody;
     struct qn_inference inference;
     struct qn_answering *answering;
+    struct qn_mcp *mcp;
     struct qn_ws *ws;
     struct qn_rate_limit *rate_limit;
     struct qn_discovery *discovery;

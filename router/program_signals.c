@@ -42,6 +42,8 @@ static void on_drain(void *ctx)
     }
     if (late)
         qn_answering_stop(p->answering);
+    else
+        qn_answering_drain(p->answering);
     bool runs = qn_http_server_active(p->server) > 0 || qn_live_busy(p->live);
     bool answers = qn_answering_active(p->answering) > 0;
     if ((runs && !late) || (answers && qn_now_ms() < p->drain_until_ms + ANSWERS_LIMIT_MS))

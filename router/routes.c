@@ -32,6 +32,7 @@
 #define ON_PAGE(f) {QN_TOPIC_PAGE, {.page = f}}
 #define ON_CHATS(f) {QN_TOPIC_CHATS, {.chats = f}}
 #define ON_ANSWERING(f) {QN_TOPIC_ANSWERING, {.answering = f}}
+#define ON_MCP(f) {QN_TOPIC_MCP, {.mcp = f}}
 #define INFER(dialect) {0}, &dialect
 /* clang-format on */
 
@@ -128,10 +129,17 @@ static const struct qn_route table[] = {
     {"POST", "/internal/messages/{id}/answer", QN_AT_ROOT, ON_ANSWERING(qn_api_answer), NULL,
      .flags = QN_WORK},
     {"POST", "/internal/messages/{id}/stop", QN_AT_ROOT, ON_ANSWERING(qn_api_answer_stop), NULL},
+    {"POST", "/internal/messages/{id}/calls", QN_AT_ROOT, ON_ANSWERING(qn_api_answer_calls), NULL},
     {"GET", "/internal/messages/{id}/stream", QN_AT_ROOT, ON_ANSWERING(qn_api_answer_stream), NULL},
     {"GET", "/internal/messages/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_message), NULL},
     {"PATCH", "/internal/messages/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_message_change), NULL},
     {"DELETE", "/internal/messages/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_message_remove), NULL},
+    {"GET", "/internal/mcp", QN_AT_ROOT, ON_MCP(qn_api_mcp_servers), NULL},
+    {"POST", "/internal/mcp", QN_AT_ROOT, ON_MCP(qn_api_mcp_add), NULL},
+    {"POST", "/internal/mcp/{id}/refresh", QN_AT_ROOT, ON_MCP(qn_api_mcp_refresh), NULL},
+    {"GET", "/internal/mcp/{id}", QN_AT_ROOT, ON_MCP(qn_api_mcp_server), NULL},
+    {"PATCH", "/internal/mcp/{id}", QN_AT_ROOT, ON_MCP(qn_api_mcp_change), NULL},
+    {"DELETE", "/internal/mcp/{id}", QN_AT_ROOT, ON_MCP(qn_api_mcp_remove), NULL},
     {"GET", "/internal/presets", QN_AT_ROOT, ON_CHATS(qn_api_chat_presets), NULL},
     {"POST", "/internal/presets", QN_AT_ROOT, ON_CHATS(qn_api_chat_preset_put), NULL},
     {"DELETE", "/internal/presets/{id}", QN_AT_ROOT, ON_CHATS(qn_api_chat_preset_remove), NULL},
@@ -393,6 +401,9 @@ static void handle(const struct qn_apis *apis, const struct qn_route_handler *to
         break;
     case QN_TOPIC_ANSWERING:
         to->fn.answering(&apis->answering, h, id);
+        break;
+    case QN_TOPIC_MCP:
+        to->fn.mcp(&apis->mcp, h, id);
         break;
     }
 }

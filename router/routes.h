@@ -25,7 +25,8 @@ enum qn_topic {
     QN_TOPIC_OLLAMA,
     QN_TOPIC_PAGE,
     QN_TOPIC_CHATS,
-    QN_TOPIC_ANSWERING
+    QN_TOPIC_ANSWERING,
+    QN_TOPIC_MCP
 };
 
 /* A handler; it gets the context of its topic (api/topics.h). id: the text at {id} of the pattern,
@@ -44,6 +45,7 @@ struct qn_route_handler {
         void (*page)(struct qn_http *h, const char *id); /* needs no context */
         void (*chats)(const struct qn_chats_api *api, struct qn_http *h, const char *id);
         void (*answering)(const struct qn_answering_api *api, struct qn_http *h, const char *id);
+        void (*mcp)(const struct qn_mcp_api *api, struct qn_http *h, const char *id);
     } fn;
 };
 

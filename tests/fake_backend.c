@@ -31,7 +31,10 @@
  * - script: array of events as they cross the wire, said one by one instead of words, for every
  *   choice; after a "done" the usage follows by itself. If its reasoning is to end, the rest of it
  *   is left out. The bytes of an audio or image event are
- *   its member "raw", a text, as often as its member "times" says, whatever its "bytes" are
+ *   its member "raw", a text, as often as its member "times" says, whatever its "bytes" are. The
+ *   text of an event with "results": true is that of the job's TOOL messages
+ * - turns: true: the script is an array of scripts, of which a job follows the one whose number is
+ *   that of its ASSISTANT messages, or the last
  * - echo_job: the answer is the job, as JSON
  * - echo_attachment: the answer is this file of the job, from 0
  * - base64: the sound or picture is these bytes, instead of words
@@ -79,7 +82,7 @@ struct options {
     int64_t exit, signal;                      /* exit -1: of the signal */
     int64_t echo_attachment;                   /* -1: none */
     int64_t dimensions, results, fault_after;
-    bool load_crash, never_ready, echo_job;
+    bool load_crash, never_ready, echo_job, turns;
     struct qn_json *script; /* NULL: none; an array of at least one event */
     struct qn_buf bytes;    /* "base64"; empty: none */
     char load_fail_option[64], load_fail_unless[1024]; /* "": none */
@@ -210,6 +213,8 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         o->never_ready = qn_json_raw_bool(&v);
         v = qn_json_get(&root, "echo_job");
         o->echo_job = qn_json_raw_bool(&v);
+        v = qn_json_get(&root, "turns");
+        o->turns = qn_json_raw_bool(&v);
         v = qn_json_get(&root, "script");
         if (qn_json_count(&v) > 0)
             err = copy_json(&v, &o->script, e);
@@ -414,10 +419,39 @@ static void read_raw(const struct qn_jref *item, struct qn_event *ev, struct qn_
     ev->bytes = (int64_t)raw->len;
 }
 
+/* The script of a job among several. False: there is none. */
+static bool turn_of(const struct qn_jref *scripts, const struct qn_job *job, struct qn_jref *out)
+{
+    size_t turn = 0, n = qn_json_count(scripts);
+    for (size_t i = 0; i < job->chat.messages.n; i++)
+        turn += job->chat.messages.v[i].role == QN_ROLE_ASSISTANT;
+    bool there = qn_json_first(scripts, out);
+    for (size_t i = 0; there && i < turn && i + 1 < n; i++)
+        there = qn_json_next(out);
+    return there;
+}
+
+/* The texts of the job's TOOL messages, each followed by a line feed. */
+static const char *results_of(const struct qn_job *job, struct qn_arena *arena)
+{
+    struct qn_buf out;
+    qn_buf_init(&out, SCRIPT_MAX);
+    for (size_t i = 0; i < job->chat.messages.n; i++) {
+        const struct qn_message *m = &job->chat.messages.v[i];
+        for (size_t k = 0; m->role == QN_ROLE_TOOL && k < m->parts.n; k++)
+            qn_buf_fmt(&out, "%s\n", m->parts.v[k].text ? m->parts.v[k].text : "");
+    }
+    const char *text = qn_arena_strdup(arena, qn_buf_cstr(&out));
+    qn_buf_deinit(&out);
+    return text;
+}
+
 /* Says the script's next event for every choice. */
 static void follow_script(struct fake *f, struct fake_job *j)
 {
-    struct qn_jref root = qn_json_root(f->o.script), item;
+    struct qn_jref root = qn_json_root(f->o.script), item, turn;
+    if (f->o.turns)
+        root = turn_of(&root, j->job, &turn) ? turn : (struct qn_jref){0};
     bool there = qn_json_first(&root, &item);
     for (int64_t i = 0; there && i < j->written; i++)
         there = qn_json_next(&item);
@@ -436,6 +470,9 @@ static void follow_script(struct fake *f, struct fake_job *j)
     }
     if (ev.kind == QN_EV_AUDIO || ev.kind == QN_EV_IMAGE || ev.kind == QN_EV_VECTORS)
         read_raw(&item, &ev, &raw);
+    struct qn_jref results = qn_json_get(&item, "results");
+    if (qn_json_raw_bool(&results))
+        ev.text = results_of(j->job, arena);
     for (int64_t i = 0; i < (ev.kind == QN_EV_ERROR ? 1 : j->choices); i++) {
         ev.index = i;
         qn_sink_send(j->out, &ev);

@@ -1,22 +1,41 @@
 /* Shared by the files that implement answering.h: one answer in progress. No other file includes
  * this. Loop thread only.
  *
- * An answer is begun in the database (answering.c), its request is made by a worker, it is computed
- * by a run of infer/client.h whose records it receives (answer_run.c), and its text goes to the
- * database (answer_store.c). It ends once, in qn_answer_end, whatever the reason; it is freed when
+ * An answer is begun in the database (answering.c), its request is made by a worker, with the tools
+ * of MCP servers (answer_tools.c), it is computed by a run of infer/client.h whose records it
+ * receives (answer_run.c), and its text goes to the database (answer_store.c). If the model calls
+ * such tools, the calls are run (answer_calls.c), and when it ends another answer is begun below it.
+ * It ends once, in qn_answer_end, whatever the reason; it is freed when
  * the database has the end, no worker uses it and nothing watches it. */
 #ifndef QN_ANSWERING_ANSWER_PRIVATE_H
 #define QN_ANSWERING_ANSWER_PRIVATE_H
 
 #include "answering/answering.h"
 #include "answering/body.h"
+#include "answering/body_tools.h"
 #include "infer/client.h"
 #include "io/loop.h"
+#include "mcp_servers/offer.h"
+
+enum qn_call_state {
+    QN_CALL_FOREIGN, /* the server does not run it: it has none */
+    QN_CALL_ASKING,
+    QN_CALL_RUNNING,
+    QN_CALL_DONE,
+    QN_CALL_FAILED,
+    QN_CALL_DENIED,
+    QN_CALL_STOPPED
+};
 
 /* A tool call, as far as it has been received. */
 struct qn_answer_call {
     char *id, *name;
     struct qn_buf arguments;
+    struct qn_answer *answer;
+    enum qn_call_state state;
+    const struct qn_mcp_offered *tool; /* lent by the offer; NULL: there is no such tool */
+    struct qn_mcp_call run;            /* RUNNING */
+    struct qn_buf result;              /* from DONE to DENIED */
 };
 
 /* Text received since the last append, as ranges of the two buffers in the order of arrival. */
@@ -36,7 +55,9 @@ struct qn_answer {
     char *client, *share, *model, *params;
     const struct qn_profile *profile;
     bool more; /* it continues an earlier text */
-    qn_chats_fn begun_fn;
+    int round; /* from 1: how many answers in a row have called tools before it, and itself */
+    char parent[QN_CHATS_ID_DIGITS + 1]; /* the answer that it continues; "": none */
+    qn_chats_fn begun_fn;                /* NULL: nothing waits */
     void *begun_ctx;
 
     /* The request: made by a worker of the conversation, which is then freed. */
@@ -46,6 +67,9 @@ struct qn_answer {
     struct qn_buf body;
     struct qn_error error; /* why there is no body */
     bool busy;             /* a worker makes it */
+    struct qn_answer_tools tools; /* what the parameters say of tools; `offers` */
+    bool offers;
+    struct qn_mcp_offer *offer; /* NULL: no MCP server's tools are offered */
 
     struct qn_infer_run *run;   /* NULL: it does not run, or has ended */
     int64_t began_ms, first_ms; /* first_ms: of the first piece; 0: none has come */
@@ -55,6 +79,13 @@ struct qn_answer {
     int64_t context;            /* tokens of the model's context; 0: unknown */
     struct qn_answer_call *calls;
     size_t n_calls;
+    size_t results;     /* bytes of their results */
+    bool calling;       /* they are run */
+    bool storing, again; /* their states are being stored; must be once more */
+    char *new_calls;    /* as JSON, while they are being stored */
+    char *kept_calls;   /* of the view */
+    bool goes_on;       /* another answer follows */
+    char next_id[QN_CHATS_ID_DIGITS + 1]; /* its id, of the view */
     char *figures; /* the record of the run's figures, JSON; NULL: none */
     char *end;     /* its last record, JSON; NULL: none */
 
@@ -85,6 +116,7 @@ struct qn_answer {
 struct qn_answering {
     const struct qn_inference *inference;
     struct qn_chats *chats;
+    struct qn_mcp *mcp;
     struct qn_answer *answers; /* those that are not stored, and those that are watched */
     struct qn_timer *look;     /* runs while answers wait */
     bool stopped;
@@ -96,6 +128,9 @@ struct qn_answering {
 void qn_answer_tell(struct qn_answer *x);
 /* Frees the answer if nothing needs it any more. */
 void qn_answer_drop(struct qn_answer *x);
+/* Begins the answer that continues x, which the database has made: the last message of the path.
+ */
+void qn_answer_next(struct qn_answer *x, const struct qn_chats_found *found);
 
 /* ---- answer_run.c ---- */
 
@@ -103,6 +138,25 @@ void qn_answer_drop(struct qn_answer *x);
 void qn_answer_run(struct qn_answer *x);
 /* Looks at why the answer has not begun, for its view. True: it has not. */
 bool qn_answer_look(struct qn_answer *x);
+
+/* Makes the request, of which the tools are known. */
+void qn_answer_request(struct qn_answer *x);
+
+/* ---- answer_tools.c ---- */
+
+/* Asks the MCP servers that the parameters name for their tools, then goes on with
+ * qn_answer_request. */
+void qn_answer_offer(struct qn_answer *x);
+
+/* ---- answer_calls.c ---- */
+
+/* The run has ended with calls: runs those of MCP servers, then ends the answer. */
+void qn_answer_calls(struct qn_answer *x);
+/* Ends the calls that have no result. */
+void qn_answer_calls_stop(struct qn_answer *x);
+bool qn_answer_asks(const struct qn_answer *x); /* a call waits for a permission */
+/* The calls as JSON; NULL: they are too long. The caller frees it. */
+char *qn_answer_calls_json(const struct qn_answer *x);
 
 /* ---- answer_store.c ---- */
 

@@ -151,9 +151,10 @@ static void take_call(struct qn_answer *x, const struct qn_jref *record)
     if (qn_json_type(&name) == QN_JSON_STRING) {
         x->calls = qn_xrealloc(x->calls, (x->n_calls + 1) * sizeof *x->calls);
         struct qn_answer_call *call = &x->calls[x->n_calls++];
-        call->id = qn_xstrdup(string(record, "id"));
-        call->name = qn_xstrdup(qn_json_raw_str(&name));
+        *call = (struct qn_answer_call){.id = qn_xstrdup(string(record, "id")),
+                                        .name = qn_xstrdup(qn_json_raw_str(&name))};
         qn_buf_init(&call->arguments, QN_ANSWERING_CALLS_MAX);
+        qn_buf_init(&call->result, QN_ANSWERING_RESULTS_MAX);
     }
     if (x->n_calls)
         qn_buf_str(&x->calls[x->n_calls - 1].arguments, string(record, "arguments"));
@@ -221,7 +222,10 @@ static void end(void *ctx, const struct qn_infer_end *how)
     (void)qn_chat_state_parse(string(&root, "state"), &state);
     if (state == QN_CHAT_FAILED && x->in->inference->serving->stopping)
         state = QN_CHAT_INTERRUPTED; /* its model was not loaded any more */
-    qn_answer_end(x, state, string(&root, "finish"), why);
+    if (state == QN_CHAT_DONE && x->n_calls && x->offer)
+        qn_answer_calls(x);
+    else
+        qn_answer_end(x, state, string(&root, "finish"), why);
     free(why);
     qn_json_free(doc);
 }
@@ -273,8 +277,16 @@ static void made(void *ctx)
         start(x);
 }
 
-void qn_answer_run(struct qn_answer *x)
+void qn_answer_request(struct qn_answer *x)
 {
     x->busy = true;
     qn_loop_work(x->in->inference->serving->loop, make_body, made, x);
+}
+
+void qn_answer_run(struct qn_answer *x)
+{
+    if (qn_answer_may_have_mcp(x->ask.params) || qn_answer_may_have_mcp(x->ask.defaults))
+        qn_answer_offer(x);
+    else
+        qn_answer_request(x);
 }

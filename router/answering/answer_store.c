@@ -149,29 +149,6 @@ bool qn_answer_add(struct qn_answer *x, bool reasoning, const char *text, size_t
 
 /* ---- the end ---- */
 
-/* NULL: they are too long. */
-static char *calls_json(const struct qn_answer *x)
-{
-    struct qn_buf out;
-    qn_buf_init(&out, QN_ANSWERING_CALLS_MAX);
-    struct qn_jw w = qn_jw_to(&out);
-    qn_jw_arr(&w);
-    for (size_t i = 0; i < x->n_calls; i++) {
-        struct qn_answer_call *call = &x->calls[i];
-        out.overflow = out.overflow || call->arguments.overflow;
-        qn_jw_obj(&w);
-        qn_jw_kstr(&w, "id", call->id);
-        qn_jw_kstr(&w, "name", call->name);
-        qn_jw_kstr(&w, "arguments", qn_buf_cstr(&call->arguments));
-        qn_jw_obj_end(&w);
-    }
-    qn_jw_arr_end(&w);
-    if (!out.overflow)
-        return qn_buf_take(&out);
-    qn_buf_deinit(&out);
-    return NULL;
-}
-
 static double number(const struct qn_jref *object, const char *name)
 {
     struct qn_jref v = qn_json_get(object, name);
@@ -235,8 +212,11 @@ static void stored(void *ctx, const struct qn_chats_found *found)
         x->kept_reasoning = x->reasoning.len;
         x->kept_text = x->text.len;
     }
+    if (!found->e && x->goes_on && found->n_chats)
+        qn_answer_next(x, found);
     x->view.state = x->end_state;
     x->view.calls = x->end_calls;
+    x->view.calls_changes++;
     x->view.stats = x->end_stats;
     x->view.finish = x->end_finish;
     x->view.error = x->end_error;
@@ -250,6 +230,8 @@ static void send_end(struct qn_answer *x)
     struct qn_chat_piece *pieces = NULL;
     /* after a failed append, further text would follow a gap */
     size_t n = x->lost ? 0 : pieces_of(x, &pieces);
+    bool goes_on = x->goes_on && x->end_state == QN_CHAT_DONE && !x->in->stopped &&
+                   !x->in->inference->serving->stopping;
     x->end_sent = true;
     qn_chats_finish(x->in->chats, x->id,
                     &(struct qn_chat_end){.state = x->end_state,
@@ -257,10 +239,21 @@ static void send_end(struct qn_answer *x)
                                           .stats = x->end_stats,
                                           .error = x->end_error,
                                           .calls = x->n_calls ? x->end_calls : NULL,
+                                          .next_model = goes_on ? x->model : NULL,
+                                          .next_params = goes_on ? x->params : NULL,
                                           .pieces = pieces,
                                           .n_pieces = n},
                     stored, x);
     free(pieces);
+}
+
+static void drop_offer(struct qn_answer *x)
+{
+    for (size_t i = 0; i < x->n_calls; i++)
+        x->calls[i].tool = NULL;
+    x->view.tools = NULL;
+    qn_mcp_offer_free(x->offer);
+    x->offer = NULL;
 }
 
 void qn_answer_end(struct qn_answer *x, enum qn_chat_state state, const char *finish,
@@ -274,11 +267,14 @@ void qn_answer_end(struct qn_answer *x, enum qn_chat_state state, const char *fi
     if (x->run)
         qn_infer_cancel(x->run, qn_chat_state_name(state));
     x->run = NULL;
+    qn_answer_calls_stop(x);
     x->end_state = state;
     x->end_finish = qn_xstrdup(finish);
     x->end_error = error ? qn_xstrdup(error) : NULL;
     x->end_stats = stats_json(x);
-    x->end_calls = calls_json(x);
+    x->end_calls = qn_answer_calls_json(x);
+    if (!x->busy) /* else a worker reads it */
+        drop_offer(x);
     if (!x->end_calls) {
         struct qn_error e;
         qn_fail(&e, QN_ELIMIT, "the model's tool calls are longer than %d bytes",

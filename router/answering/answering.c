@@ -17,6 +17,7 @@ struct qn_answering *qn_answering_new(const struct qn_answering_config *config)
     struct qn_answering *a = qn_xcalloc(1, sizeof *a);
     a->inference = config->inference;
     a->chats = config->chats;
+    a->mcp = config->mcp;
     return a;
 }
 
@@ -26,9 +27,14 @@ static void free_answer(struct qn_answer *x)
         free(x->calls[i].id);
         free(x->calls[i].name);
         qn_buf_deinit(&x->calls[i].arguments);
+        qn_buf_deinit(&x->calls[i].result);
+        qn_mcp_call_cancel(&x->calls[i].run);
     }
-    char *const owned[] = {x->client,     x->share,     x->model,     x->params,
-                           x->figures,    x->end,       x->end_calls, x->end_stats,
+    qn_mcp_offer_free(x->offer);
+    if (x->offers)
+        qn_answer_tools_deinit(&x->tools);
+    char *const owned[] = {x->client,     x->share,     x->model,     x->params,    x->figures,
+                           x->end,        x->end_calls, x->end_stats, x->new_calls, x->kept_calls,
                            x->end_finish, x->end_error, x->reason,    x->blobs};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
@@ -175,7 +181,8 @@ static void begun(void *ctx, const struct qn_chats_found *found)
     bool runs = !found->e && !x->in->stopped;
     if (runs)
         take(x, found);
-    x->begun_fn(x->begun_ctx, found);
+    if (x->begun_fn)
+        x->begun_fn(x->begun_ctx, found);
     if (runs) {
         qn_answer_run(x);
         watch_waiting(x->in);
@@ -205,12 +212,8 @@ static qn_err check_limits(const struct qn_answering *a, const char *owner, stru
     return QN_OK;
 }
 
-qn_err qn_answering_begin(struct qn_answering *a, const struct qn_answer_wish *wish, qn_chats_fn fn,
-                          void *ctx, struct qn_error *e)
+static struct qn_answer *new_answer(struct qn_answering *a, const struct qn_answer_wish *wish)
 {
-    qn_err err = check_limits(a, wish->caller.owner, e);
-    if (err)
-        return err;
     struct qn_answer *x = qn_xcalloc(1, sizeof *x);
     x->in = a;
     x->caller = wish->caller;
@@ -220,14 +223,42 @@ qn_err qn_answering_begin(struct qn_answering *a, const struct qn_answer_wish *w
     x->params = qn_xstrdup(wish->params);
     x->profile = wish->profile;
     x->more = wish->more;
-    x->begun_fn = fn;
-    x->begun_ctx = ctx;
+    x->round = 1;
     x->began_ms = qn_now_ms();
     qn_buf_init(&x->path, PATH_IDS_MAX);
     qn_buf_init(&x->body, QN_ANSWER_BODY_MAX);
     qn_buf_init(&x->reasoning, QN_CHATS_TEXT_MAX);
     qn_buf_init(&x->text, QN_CHATS_TEXT_MAX);
     link_answer(a, x);
+    return x;
+}
+
+void qn_answer_next(struct qn_answer *x, const struct qn_chats_found *found)
+{
+    if (x->in->stopped)
+        return; /* it is found unfinished at the next start */
+    struct qn_answer *next = new_answer(x->in, &(struct qn_answer_wish){.caller = x->caller,
+                                                                        .client = x->client,
+                                                                        .share = x->share,
+                                                                        .profile = x->profile,
+                                                                        .model = x->model,
+                                                                        .params = x->params});
+    next->round = x->round + 1;
+    memcpy(next->parent, x->id, sizeof next->parent);
+    begun(next, found);
+    memcpy(x->next_id, next->id, sizeof x->next_id);
+    x->view.next = x->next_id;
+}
+
+qn_err qn_answering_begin(struct qn_answering *a, const struct qn_answer_wish *wish, qn_chats_fn fn,
+                          void *ctx, struct qn_error *e)
+{
+    qn_err err = check_limits(a, wish->caller.owner, e);
+    if (err)
+        return err;
+    struct qn_answer *x = new_answer(a, wish);
+    x->begun_fn = fn;
+    x->begun_ctx = ctx;
     if (x->more)
         qn_chats_continue_answer(a->chats, x->caller.owner, wish->message, x->model, x->params,
                                  begun, x);
@@ -267,6 +298,22 @@ qn_err qn_answering_end_reasoning(struct qn_answering *a, const char *owner, con
                              "the reasoning cannot be ended: the model has not begun, or its "
                              "engine cannot do this; the whole answer can be stopped");
     return QN_OK;
+}
+
+const char *qn_answering_next(const struct qn_answering *a, const char *owner, const char *message)
+{
+    for (const struct qn_answer *x = a->answers; x; x = x->next)
+        if (!x->stored && *x->id && qn_str_eq(x->parent, message) &&
+            qn_str_eq(x->caller.owner, owner))
+            return x->id;
+    return NULL;
+}
+
+void qn_answering_drain(struct qn_answering *a)
+{
+    for (struct qn_answer *x = a->answers; x; x = x->next)
+        if (qn_answer_asks(x))
+            qn_answer_end(x, QN_CHAT_INTERRUPTED, "", NULL);
 }
 
 static bool is_gone(struct qn_answer *x, const struct qn_chats_event *event)

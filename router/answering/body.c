@@ -1,6 +1,7 @@
 /* See body.h. */
 #include "answering/body.h"
 
+#include "answering/body_tools.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -77,15 +78,16 @@ static bool replaces(const struct qn_jref *own, const char *name)
     return any;
 }
 
-/* Writes the members of params that may be there and that `own` (MAY be absent) does not replace.
- */
+/* Writes the members of params that may be there and that `own` (MAY be absent) does not replace,
+ * without "tools" and "mcp". */
 static qn_err write_params(struct qn_jw *w, const struct qn_jref *params, const struct qn_jref *own,
                            struct qn_error *e)
 {
     struct qn_jref it;
     qn_err err = QN_OK;
     for (bool more = qn_json_first(params, &it); more && !err; more = qn_json_next(&it)) {
-        if (is_reserved(it.key) || replaces(own, it.key))
+        if (is_reserved(it.key) || replaces(own, it.key) || qn_str_eq(it.key, "mcp") ||
+            qn_str_eq(it.key, "tools"))
             continue;
         if (qn_str_eq(it.key, "think")) {
             err = write_think(w, &it, e);
@@ -114,6 +116,11 @@ static qn_err try_params(const struct qn_jref *params, struct qn_error *e)
     qn_jw_obj_end(&w);
     qn_jw_arr_end(&w);
     qn_err err = write_params(&w, params, &none, e);
+    struct qn_jref tools = qn_json_get(params, "tools");
+    if (qn_json_type(&tools) > QN_JSON_NULL) {
+        qn_jw_key(&w, "tools");
+        qn_jw_value(&w, &tools);
+    }
     qn_jw_obj_end(&w);
     if (!err)
         err = qn_json_parse(qn_buf_cstr(&body), body.len, &doc, e);
@@ -142,6 +149,8 @@ qn_err qn_answer_params_check(const char *params, struct qn_error *e)
     for (bool more = qn_json_first(&root, &it); more && !err; more = qn_json_next(&it))
         if (is_reserved(it.key))
             err = qn_json_fail(&it, e, "the conversation itself determines this");
+    if (!err)
+        err = qn_answer_mcp_check(&root, e);
     if (!err)
         err = try_params(&root, e);
     qn_json_free(doc);
@@ -410,6 +419,10 @@ static qn_err write_all_params(struct qn_jw *w, const struct qn_answer_ask *ask,
         err = write_params(w, &a, &none, e);
         if (!err)
             err = write_params(w, &b, &a, e);
+        struct qn_jref brought = replaces(&a, "tools") ? qn_json_get(&a, "tools")
+                                                       : qn_json_get(&b, "tools");
+        if (qn_json_count(&brought) || (ask->tools && *ask->tools))
+            qn_answer_tools_write(w, &a, &b, ask->tools ? ask->tools : "");
     }
     qn_json_free(own);
     qn_json_free(defaults);

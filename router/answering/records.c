@@ -44,6 +44,7 @@ struct qn_answer_view qn_answer_view_of(const struct qn_chat_message *m)
                                    .n_reasoning = strlen(m->reasoning),
                                    .n_text = strlen(m->text),
                                    .calls = m->calls,
+                                   .calls_changes = 1,
                                    .stats = m->stats,
                                    .finish = m->finish,
                                    .error = m->error};
@@ -60,6 +61,8 @@ static struct qn_jw open_record(struct qn_buf *out, const char *kind)
 static void write_state(const struct qn_answer_view *v, struct qn_buf *out)
 {
     static const char *const stages[] = {[QN_ANSWER_PREPARING] = "preparing",
+                                         [QN_ANSWER_TOOLS] = "tools",
+                                         [QN_ANSWER_CALLS] = "calls",
                                          [QN_ANSWER_DOWNLOADING] = "downloading",
                                          [QN_ANSWER_WAITING] = "waiting",
                                          [QN_ANSWER_LOADING] = "loading",
@@ -117,6 +120,8 @@ static void write_end(const struct qn_answer_view *v, struct qn_buf *out)
         qn_jw_key(&w, "error");
         qn_jw_raw(&w, v->error, strlen(v->error));
     }
+    if (v->next)
+        qn_jw_kstr(&w, "next", v->next);
     qn_jw_obj_end(&w);
 }
 
@@ -126,17 +131,32 @@ static bool has(const char *json, const char *none)
     return json && *json && !qn_str_eq(json, none);
 }
 
+static void write_array(const char *kind, const char *key, const char *json, struct qn_buf *out)
+{
+    struct qn_jw w = open_record(out, kind);
+    qn_jw_key(&w, key);
+    qn_jw_raw(&w, json, strlen(json));
+    qn_jw_obj_end(&w);
+}
+
+/* False: the client has the calls already, or there are none. */
+static bool write_calls(const struct qn_answer_view *v, struct qn_answer_cursor *c,
+                        struct qn_buf *out)
+{
+    if (c->calls_changes == v->calls_changes || !has(v->calls, "[]"))
+        return false;
+    c->calls_changes = v->calls_changes;
+    write_array("calls", "calls", v->calls, out);
+    return true;
+}
+
 /* The records that follow the text of a finished answer. */
 static void write_rest(const struct qn_answer_view *v, struct qn_answer_cursor *c,
                        struct qn_buf *out)
 {
-    if (!c->calls && has(v->calls, "[]")) {
-        struct qn_jw w = open_record(out, "calls");
-        qn_jw_key(&w, "calls");
-        qn_jw_raw(&w, v->calls, strlen(v->calls));
-        qn_jw_obj_end(&w);
-        c->calls = true;
-    } else if (!c->stats && has(v->stats, "{}")) {
+    if (write_calls(v, c, out))
+        return;
+    if (!c->stats && has(v->stats, "{}")) {
         struct qn_jw w = open_record(out, "stats");
         qn_jw_members(&w, v->stats);
         qn_jw_obj_end(&w);
@@ -162,10 +182,16 @@ bool qn_answer_record(const struct qn_answer_view *v, struct qn_answer_cursor *c
         write_prompt(v, out);
         return true;
     }
+    if (!is_finished(v->state) && !c->tools && v->tools) {
+        c->tools = true;
+        write_array("tools", "servers", v->tools, out);
+        return true;
+    }
     if (write_text("think", v->reasoning, v->n_reasoning, &c->reasoning, out) ||
         write_text("text", v->text, v->n_text, &c->text, out))
         return true;
-    if (is_finished(v->state))
-        write_rest(v, c, out);
-    return is_finished(v->state);
+    if (!is_finished(v->state))
+        return write_calls(v, c, out);
+    write_rest(v, c, out);
+    return true;
 }

@@ -5,9 +5,12 @@
  *   {"t":"state","state":"queued","stage":"waiting","place":2,"wait_ms":900,"reason":"..."}
  *   {"t":"prompt","done":120,"total":800,"cached":100}
  *   {"t":"think","s":"..."}   {"t":"text","s":"..."}
- *   {"t":"calls","calls":[{"id":"...","name":"f","arguments":"{}"}]}   at the end
+ *   {"t":"tools","servers":[...]}   the MCP servers whose tools are offered
+ *   {"t":"calls","calls":[{"id":"...","name":"f","arguments":"{}"}]}   at the end, and whenever the
+ *                                                                      state of a call changes
  *   {"t":"stats","prompt":800, ...}
- *   {"t":"end","state":"done","finish":"stop"}   the last one; "error" if the state is "failed"
+ *   {"t":"end","state":"done","finish":"stop"}   the last one; "error" if the state is "failed",
+ *                                                 "next" if another answer continues this one
  *
  * Pure. */
 #ifndef QN_ANSWERING_RECORDS_H
@@ -28,10 +31,12 @@ enum {
 /* What an answer that has no text yet waits for. */
 enum qn_answer_stage {
     QN_ANSWER_PREPARING,
+    QN_ANSWER_TOOLS,       /* MCP servers are asked for their tools */
     QN_ANSWER_DOWNLOADING, /* its model */
     QN_ANSWER_WAITING,     /* for its turn, or for memory */
     QN_ANSWER_LOADING,     /* its model */
-    QN_ANSWER_COMPUTING    /* the prompt, then the answer */
+    QN_ANSWER_COMPUTING,   /* the prompt, then the answer */
+    QN_ANSWER_CALLS        /* the model's tool calls are run, or wait for a permission */
 };
 
 /* An answer as clients may see it: only what the database has. Strings are lent. */
@@ -46,15 +51,19 @@ struct qn_answer_view {
     unsigned prompt_changes;
     const char *reasoning, *text;
     size_t n_reasoning, n_text;
+    const char *tools; /* JSON array for the record "tools"; NULL: none */
+    const char *calls; /* as in struct qn_chat_message; NULL: none yet */
+    unsigned calls_changes;
     /* of a finished answer, as in struct qn_chat_message: */
-    const char *calls, *stats, *finish, *error;
+    const char *stats, *finish, *error;
+    const char *next; /* the answer that continues it; NULL: none */
 };
 
 /* How much of an answer a client has. All zero: nothing. */
 struct qn_answer_cursor {
     size_t reasoning, text; /* bytes */
-    unsigned state_changes, prompt_changes;
-    bool calls, stats, end;
+    unsigned state_changes, prompt_changes, calls_changes;
+    bool tools, stats, end;
 };
 
 /* Reads and writes a cursor's bytes as "REASONING-TEXT", by which a client goes on after an

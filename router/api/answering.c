@@ -43,7 +43,7 @@ static void begun(void *ctx, const struct qn_chats_found *found)
  * are parameters, too. */
 static qn_err read_params(const struct qn_jref *root, struct qn_buf *out, struct qn_error *e)
 {
-    static const char *const beside[] = {"think", "tools"};
+    static const char *const beside[] = {"think", "tools", "mcp"};
     struct qn_jref params = qn_json_get(root, "params"), it;
     enum qn_json_type type = qn_json_type(&params);
     if (type > QN_JSON_NULL && type != QN_JSON_OBJECT)
@@ -70,7 +70,8 @@ static qn_err read_params(const struct qn_jref *root, struct qn_buf *out, struct
 static qn_err read_wish(const struct qn_jref *root, struct qn_answer_wish *wish,
                         struct qn_buf *params, struct qn_error *e)
 {
-    static const char *const known[] = {"model", "params", "continue", "think", "tools", NULL};
+    static const char *const known[] = {"model", "params", "continue", "think",
+                                        "tools", "mcp",    NULL};
     struct qn_jref model = qn_json_get(root, "model"), more = qn_json_get(root, "continue");
     qn_err err = qn_api_members_known(root, known, e);
     if (!err)

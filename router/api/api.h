@@ -122,8 +122,17 @@ void qn_api_response_input(const struct qn_models_api *api, struct qn_http *h, c
 void qn_api_answer(const struct qn_answering_api *api, struct qn_http *h,
                    const char *id); /* answering.c */
 void qn_api_answer_stop(const struct qn_answering_api *api, struct qn_http *h, const char *id);
+void qn_api_answer_calls(const struct qn_answering_api *api, struct qn_http *h,
+                         const char *id); /* answer_calls.c */
 void qn_api_answer_stream(const struct qn_answering_api *api, struct qn_http *h,
                           const char *id); /* answer_stream.c */
+
+void qn_api_mcp_servers(const struct qn_mcp_api *api, struct qn_http *h, const char *id); /* mcp.c */
+void qn_api_mcp_server(const struct qn_mcp_api *api, struct qn_http *h, const char *id);
+void qn_api_mcp_add(const struct qn_mcp_api *api, struct qn_http *h, const char *id);
+void qn_api_mcp_change(const struct qn_mcp_api *api, struct qn_http *h, const char *id);
+void qn_api_mcp_remove(const struct qn_mcp_api *api, struct qn_http *h, const char *id);
+void qn_api_mcp_refresh(const struct qn_mcp_api *api, struct qn_http *h, const char *id);
 
 void qn_api_variants(const struct qn_hubs_api *api, struct qn_http *h,
                      const char *id); /* variants.c */

@@ -90,6 +90,13 @@ struct qn_answering_api {
     struct qn_answering *answering;
 };
 
+/* MCP servers. */
+struct qn_mcp_api {
+    const struct qn_serving *serving;
+    struct qn_chats *chats;
+    struct qn_mcp *mcp;
+};
+
 /* What only Ollama's API needs. */
 struct qn_ollama_api {
     const struct qn_serving *serving;
@@ -117,6 +124,7 @@ struct qn_apis {
     struct qn_ollama_api ollama;
     struct qn_chats_api chats;
     struct qn_answering_api answering;
+    struct qn_mcp_api mcp;
 };
 
 #endif

@@ -30,11 +30,13 @@ struct qn_mcp *qn_mcp_new(const struct qn_mcp_config *config)
 
 static void forget_waiters(struct qn_mcp_server *s)
 {
-    for (struct qn_mcp_want *w = s->wants, *next; w; w = next) {
-        next = w->next;
-        w->server = NULL;
+    struct qn_error e;
+    qn_fail(&e, QN_EBUSY, "the server is stopping");
+    while (s->wants) {
+        struct qn_mcp_want *w = s->wants;
+        qn_mcp_unwant(w);
+        w->fn(w->ctx, &e);
     }
-    s->wants = NULL;
     while (s->calls)
         qn_mcp_call_cancel(s->calls);
 }
@@ -68,13 +70,15 @@ void qn_mcp_stop(struct qn_mcp *m)
     m->stopped = true;
     while (m->servers)
         server_free(m->servers);
+    m->nowhere = NULL;
+    qn_mcp_processes_free(m->processes);
+    m->processes = NULL;
 }
 
 void qn_mcp_free(struct qn_mcp *m)
 {
     if (!m)
         return;
-    qn_mcp_processes_free(m->processes);
     free(m->program);
     free(m->folder);
     free(m);

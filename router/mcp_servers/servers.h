@@ -38,9 +38,10 @@ struct qn_mcp_config {
     void *ctx;
 };
 struct qn_mcp *qn_mcp_new(const struct qn_mcp_config *config);
-/* Ends all servers; calls and wants are forgotten, without a callback. */
-void qn_mcp_stop(struct qn_mcp *m); /* NULL allowed */
-/* After qn_mcp_stop. Waits a moment for the processes. NULL allowed. */
+/* Ends all servers, and waits a moment for their processes; wants fail, calls are forgotten without
+ * a callback. While the loop exists; NULL allowed. */
+void qn_mcp_stop(struct qn_mcp *m);
+/* After qn_mcp_stop, when nothing uses m any more. NULL allowed. */
 void qn_mcp_free(struct qn_mcp *m);
 
 /* ---- what is known of a server ---- */

@@ -226,7 +226,7 @@ def fake_backend_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("backends")
     for kind in ("llm", "asr", "tts", "image"):
         shutil.copy(BUILD / "tests" / "fake_backend", folder / f"quince-{kind}")
-    for program in ("quince-unpack", "quince-bridge", "quince-inspect"):
+    for program in ("quince-unpack", "quince-bridge", "quince-inspect", "quince-mcp"):
         shutil.copy(BUILD / "bin" / program, folder)
     return folder
 
