@@ -131,12 +131,12 @@ static qn_err insert(struct qn_chats_task *t, const struct changing *c, char *id
         err = check_name(t, c->patch.name, 0, e);
     qn_random_hex(id, QN_CHATS_ID_DIGITS);
     if (!err)
-        err = qn_chats_run(t->d, e,
-                           "INSERT INTO mcp_server(id, owner, name, stdio, enabled, created,"
-                           " updated, revision, config, secrets, permissions)"
-                           " VALUES(?, ?, ?, ?, 1, ?, 0, 0, '{}', '{}', '{}')",
-                           "sisii", id, t->owner_n, c->patch.name, (int64_t)c->stdio,
-                           qn_chats_now());
+        err =
+            qn_chats_run(t->d, e,
+                         "INSERT INTO mcp_server(id, owner, name, stdio, enabled, created,"
+                         " updated, revision, config, secrets, permissions)"
+                         " VALUES(?, ?, ?, ?, 1, ?, 0, 0, '{}', '{}', '{}')",
+                         "sisii", id, t->owner_n, c->patch.name, (int64_t)c->stdio, qn_chats_now());
     *n = sqlite3_last_insert_rowid(t->d->db);
     return err;
 }

@@ -6,11 +6,11 @@
 #include "chats/chats.h"
 
 enum {
-    QN_CHATS_MCP_MAX = 32,       /* servers of one owner */
-    QN_CHATS_MCP_NAME_MAX = 64,  /* bytes of a name */
-    QN_CHATS_MCP_ENV_MAX = 64,   /* variables */
+    QN_CHATS_MCP_MAX = 32,               /* servers of one owner */
+    QN_CHATS_MCP_NAME_MAX = 64,          /* bytes of a name */
+    QN_CHATS_MCP_ENV_MAX = 64,           /* variables */
     QN_CHATS_MCP_PERMISSIONS_MAX = 1024, /* tools with a permission other than "ask" */
-    QN_CHATS_MCP_JSON_MAX = 64 * 1024 /* bytes of each of config, secrets and permissions */
+    QN_CHATS_MCP_JSON_MAX = 64 * 1024    /* bytes of each of config, secrets and permissions */
 };
 
 struct qn_chat_mcp {
@@ -18,8 +18,8 @@ struct qn_chat_mcp {
     bool stdio;
     bool enabled;
     int64_t created_ms, updated_ms, revision;
-    const char *config;      /* JSON object: url; or command, args, read, write; and call_s */
-    const char *secrets;     /* JSON object: token; or env, an object. Never to be shown or logged */
+    const char *config;  /* JSON object: url; or command, args, read, write; and call_s */
+    const char *secrets; /* JSON object: token; or env, an object. Never to be shown or logged */
     const char *permissions; /* JSON object: a tool's name: "always" or "never"; others: "ask" */
 };
 

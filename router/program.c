@@ -350,11 +350,8 @@ static void open_mcp(struct qn_program *p)
 {
     char *program = qn_path_join(p->settings.backend_dir, "quince-mcp"),
          *folder = qn_path_join(p->settings.data_dir, "mcp");
-    p->mcp = qn_mcp_new(&(struct qn_mcp_config){.loop = p->loop,
-                                                .program = program,
-                                                .folder = folder,
-                                                .changed = mcp_changed,
-                                                .ctx = p});
+    p->mcp = qn_mcp_new(&(struct qn_mcp_config){
+        .loop = p->loop, .program = program, .folder = folder, .changed = mcp_changed, .ctx = p});
     free(program);
     free(folder);
 }

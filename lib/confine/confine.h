@@ -18,11 +18,11 @@ struct qn_confine_path {
 };
 
 enum {
-    QN_CONFINE_WRITE = 1, /* write, create, rename and remove files, and create folders */
-    QN_CONFINE_RUN = 2,   /* run this file as a program */
+    QN_CONFINE_WRITE = 1,  /* write, create, rename and remove files, and create folders */
+    QN_CONFINE_RUN = 2,    /* run this file as a program */
     QN_CONFINE_DEVICE = 4, /* write to devices and call ioctl(2) on them: for graphics processors */
-    QN_CONFINE_OWN = 8 /* with QN_CONFINE_WRITE: also remove folders, and create symbolic links,
-                          sockets and named pipes */
+    QN_CONFINE_OWN = 8     /* with QN_CONFINE_WRITE: also remove folders, and create symbolic links,
+                              sockets and named pipes */
 };
 
 /* The version of the kernel's Landlock; below 1: it has none, or it is switched off. */

@@ -6,9 +6,8 @@
 #include <string.h>
 
 static const char *const kinds[QN_MCP_UP_KINDS] = {
-    [QN_MCP_UP_READY] = "ready",       [QN_MCP_UP_TOOL] = "tool",
-    [QN_MCP_UP_LISTED] = "listed",     [QN_MCP_UP_TEXT] = "text",
-    [QN_MCP_UP_RESULT] = "result",     [QN_MCP_UP_FAILED] = "failed",
+    [QN_MCP_UP_READY] = "ready",       [QN_MCP_UP_TOOL] = "tool",     [QN_MCP_UP_LISTED] = "listed",
+    [QN_MCP_UP_TEXT] = "text",         [QN_MCP_UP_RESULT] = "result", [QN_MCP_UP_FAILED] = "failed",
     [QN_MCP_UP_UNLISTED] = "unlisted", [QN_MCP_UP_DOWN] = "down"};
 
 /* ---- to the router ---- */

@@ -36,13 +36,13 @@ enum {
     QN_MCP_TOOLS_MAX = 128,            /* of one server */
     QN_MCP_TOOL_NAME_MAX = 128,        /* bytes; also of a title */
     QN_MCP_DESCRIPTION_MAX = 4096,
-    QN_MCP_SCHEMA_MAX = 32 * 1024,     /* bytes of a tool's schema as compact JSON */
+    QN_MCP_SCHEMA_MAX = 32 * 1024,       /* bytes of a tool's schema as compact JSON */
     QN_MCP_TOOLS_BYTES_MAX = 192 * 1024, /* of all tools of a server */
-    QN_MCP_RESULT_MAX = 128 * 1024,    /* bytes of a result's text */
-    QN_MCP_PIECE_MAX = 16 * 1024,      /* bytes of a piece of it */
-    QN_MCP_MESSAGE_TEXT_MAX = 500,     /* bytes of a sentence that says what went wrong */
-    QN_MCP_WORD_MAX = 128,             /* bytes of a server's name, version and revision */
-    QN_MCP_CALLS_MAX = 32              /* of one server at a time */
+    QN_MCP_RESULT_MAX = 128 * 1024,      /* bytes of a result's text */
+    QN_MCP_PIECE_MAX = 16 * 1024,        /* bytes of a piece of it */
+    QN_MCP_MESSAGE_TEXT_MAX = 500,       /* bytes of a sentence that says what went wrong */
+    QN_MCP_WORD_MAX = 128,               /* bytes of a server's name, version and revision */
+    QN_MCP_CALLS_MAX = 32                /* of one server at a time */
 };
 
 enum qn_mcp_up_kind {
@@ -60,17 +60,17 @@ enum qn_mcp_up_kind {
 /* A line to the router. Strings are lent; those that a kind does not have are "". */
 struct qn_mcp_up {
     enum qn_mcp_up_kind kind;
-    int64_t id;             /* TEXT, RESULT, FAILED; >= 1 */
-    const char *name;       /* READY, TOOL */
-    const char *version;    /* READY */
-    const char *protocol;   /* READY */
-    const char *title;      /* TOOL */
+    int64_t id;              /* TEXT, RESULT, FAILED; >= 1 */
+    const char *name;        /* READY, TOOL */
+    const char *version;     /* READY */
+    const char *protocol;    /* READY */
+    const char *title;       /* TOOL */
     const char *description; /* TOOL */
-    const char *schema;     /* TOOL: a JSON object */
-    int64_t left_out;       /* LISTED: tools that exceed a limit */
-    const char *text;       /* TEXT */
-    bool error;             /* RESULT */
-    const char *message;    /* FAILED, UNLISTED, DOWN */
+    const char *schema;      /* TOOL: a JSON object */
+    int64_t left_out;        /* LISTED: tools that exceed a limit */
+    const char *text;        /* TEXT */
+    bool error;              /* RESULT */
+    const char *message;     /* FAILED, UNLISTED, DOWN */
 };
 
 /* Appends the line with its newline. */

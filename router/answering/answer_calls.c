@@ -11,10 +11,10 @@
 
 enum { NOTE_ROOM = 64 };
 
-static const char *const states[] = {[QN_CALL_FOREIGN] = "",       [QN_CALL_ASKING] = "asking",
-                                     [QN_CALL_RUNNING] = "running", [QN_CALL_DONE] = "done",
-                                     [QN_CALL_FAILED] = "failed",   [QN_CALL_DENIED] = "denied",
-                                     [QN_CALL_STOPPED] = "stopped"};
+static const char *const states[] = {
+    [QN_CALL_FOREIGN] = "",       [QN_CALL_ASKING] = "asking", [QN_CALL_RUNNING] = "running",
+    [QN_CALL_DONE] = "done",      [QN_CALL_FAILED] = "failed", [QN_CALL_DENIED] = "denied",
+    [QN_CALL_STOPPED] = "stopped"};
 
 static bool has_result(const struct qn_answer_call *c)
 {
@@ -88,8 +88,7 @@ static void calls_stored(void *ctx, const struct qn_chats_found *found)
     x->new_calls = NULL;
     x->view.calls = x->kept_calls;
     x->view.calls_changes++;
-    x->view.state_changes += x->view.state != QN_CHAT_ANSWERING ||
-                             x->view.stage != QN_ANSWER_CALLS;
+    x->view.state_changes += x->view.state != QN_CHAT_ANSWERING || x->view.stage != QN_ANSWER_CALLS;
     x->view.state = QN_CHAT_ANSWERING;
     x->view.stage = QN_ANSWER_CALLS;
     if (x->again)

@@ -4,9 +4,9 @@
  * An answer is begun in the database (answering.c), its request is made by a worker, with the tools
  * of MCP servers (answer_tools.c), it is computed by a run of infer/client.h whose records it
  * receives (answer_run.c), and its text goes to the database (answer_store.c). If the model calls
- * such tools, the calls are run (answer_calls.c), and when it ends another answer is begun below it.
- * It ends once, in qn_answer_end, whatever the reason; it is freed when
- * the database has the end, no worker uses it and nothing watches it. */
+ * such tools, the calls are run (answer_calls.c), and when it ends another answer is begun below
+ * it. It ends once, in qn_answer_end, whatever the reason; it is freed when the database has the
+ * end, no worker uses it and nothing watches it. */
 #ifndef QN_ANSWERING_ANSWER_PRIVATE_H
 #define QN_ANSWERING_ANSWER_PRIVATE_H
 
@@ -65,8 +65,8 @@ struct qn_answer {
     struct qn_answer_ask ask;
     char *blobs; /* lent to ask: the database may be closed while the worker runs */
     struct qn_buf body;
-    struct qn_error error; /* why there is no body */
-    bool busy;             /* a worker makes it */
+    struct qn_error error;        /* why there is no body */
+    bool busy;                    /* a worker makes it */
     struct qn_answer_tools tools; /* what the parameters say of tools; `offers` */
     bool offers;
     struct qn_mcp_offer *offer; /* NULL: no MCP server's tools are offered */
@@ -79,15 +79,15 @@ struct qn_answer {
     int64_t context;            /* tokens of the model's context; 0: unknown */
     struct qn_answer_call *calls;
     size_t n_calls;
-    size_t results;     /* bytes of their results */
-    bool calling;       /* they are run */
-    bool storing, again; /* their states are being stored; must be once more */
-    char *new_calls;    /* as JSON, while they are being stored */
-    char *kept_calls;   /* of the view */
-    bool goes_on;       /* another answer follows */
+    size_t results;                       /* bytes of their results */
+    bool calling;                         /* they are run */
+    bool storing, again;                  /* their states are being stored; must be once more */
+    char *new_calls;                      /* as JSON, while they are being stored */
+    char *kept_calls;                     /* of the view */
+    bool goes_on;                         /* another answer follows */
     char next_id[QN_CHATS_ID_DIGITS + 1]; /* its id, of the view */
-    char *figures; /* the record of the run's figures, JSON; NULL: none */
-    char *end;     /* its last record, JSON; NULL: none */
+    char *figures;                        /* the record of the run's figures, JSON; NULL: none */
+    char *end;                            /* its last record, JSON; NULL: none */
 
     struct qn_buf reasoning, text;
     size_t repeat; /* bytes of white space at the end of the text that is continued, which the model

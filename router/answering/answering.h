@@ -75,8 +75,8 @@ qn_err qn_answering_end_reasoning(struct qn_answering *a, const char *owner, con
                                   struct qn_error *e);
 
 /* Decides about a call that waits for a permission. ALWAYS and NEVER are stored as the tool's
- * permission, and decide about all its waiting calls of this answer. QN_ENOTFOUND: this owner has no
- * such answer in progress, or it has no such call; QN_ECONFLICT: the call does not wait. */
+ * permission, and decide about all its waiting calls of this answer. QN_ENOTFOUND: this owner has
+ * no such answer in progress, or it has no such call; QN_ECONFLICT: the call does not wait. */
 enum qn_answering_decision { QN_ALLOW_ONCE, QN_ALLOW_ALWAYS, QN_ALLOW_NO, QN_ALLOW_NEVER };
 qn_err qn_answering_allow(struct qn_answering *a, const char *owner, const char *message,
                           const char *call, enum qn_answering_decision d, struct qn_error *e);

@@ -419,8 +419,8 @@ static qn_err write_all_params(struct qn_jw *w, const struct qn_answer_ask *ask,
         err = write_params(w, &a, &none, e);
         if (!err)
             err = write_params(w, &b, &a, e);
-        struct qn_jref brought = replaces(&a, "tools") ? qn_json_get(&a, "tools")
-                                                       : qn_json_get(&b, "tools");
+        struct qn_jref brought =
+            replaces(&a, "tools") ? qn_json_get(&a, "tools") : qn_json_get(&b, "tools");
         if (qn_json_count(&brought) || (ask->tools && *ask->tools))
             qn_answer_tools_write(w, &a, &b, ask->tools ? ask->tools : "");
     }

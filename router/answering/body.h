@@ -19,7 +19,7 @@ struct qn_answer_ask {
     const char *system; /* "": none */
     const char *blobs;  /* the path of a file's id "": qn_chats_blob_path */
     const char *model;
-    const char *tools;  /* of MCP servers, see qn_mcp_offer_tools; NULL or "": none */
+    const char *tools;             /* of MCP servers, see qn_mcp_offer_tools; NULL or "": none */
     const char *defaults, *params; /* JSON objects: the chat's parameters, and those of the answer,
                                       which replace them */
 };

@@ -60,13 +60,11 @@ static struct qn_jw open_record(struct qn_buf *out, const char *kind)
 
 static void write_state(const struct qn_answer_view *v, struct qn_buf *out)
 {
-    static const char *const stages[] = {[QN_ANSWER_PREPARING] = "preparing",
-                                         [QN_ANSWER_TOOLS] = "tools",
-                                         [QN_ANSWER_CALLS] = "calls",
-                                         [QN_ANSWER_DOWNLOADING] = "downloading",
-                                         [QN_ANSWER_WAITING] = "waiting",
-                                         [QN_ANSWER_LOADING] = "loading",
-                                         [QN_ANSWER_COMPUTING] = "computing"};
+    static const char *const stages[] = {
+        [QN_ANSWER_PREPARING] = "preparing", [QN_ANSWER_TOOLS] = "tools",
+        [QN_ANSWER_CALLS] = "calls",         [QN_ANSWER_DOWNLOADING] = "downloading",
+        [QN_ANSWER_WAITING] = "waiting",     [QN_ANSWER_LOADING] = "loading",
+        [QN_ANSWER_COMPUTING] = "computing"};
     struct qn_jw w = open_record(out, "state");
     qn_jw_kstr(&w, "state", qn_chat_state_name(v->state));
     qn_jw_kstr(&w, "stage", stages[v->stage]);

@@ -127,7 +127,8 @@ void qn_api_answer_calls(const struct qn_answering_api *api, struct qn_http *h,
 void qn_api_answer_stream(const struct qn_answering_api *api, struct qn_http *h,
                           const char *id); /* answer_stream.c */
 
-void qn_api_mcp_servers(const struct qn_mcp_api *api, struct qn_http *h, const char *id); /* mcp.c */
+void qn_api_mcp_servers(const struct qn_mcp_api *api, struct qn_http *h,
+                        const char *id); /* mcp.c */
 void qn_api_mcp_server(const struct qn_mcp_api *api, struct qn_http *h, const char *id);
 void qn_api_mcp_add(const struct qn_mcp_api *api, struct qn_http *h, const char *id);
 void qn_api_mcp_change(const struct qn_mcp_api *api, struct qn_http *h, const char *id);

@@ -39,8 +39,9 @@ static qn_err read_url(const struct qn_jref *v, struct qn_jw *w, struct qn_error
     if (!scheme || !host || strchr(url, ' '))
         return qn_json_fail(v, e, "expected an address that begins with http:// or https://");
     if (memchr(url + scheme, '@', host))
-        return qn_json_fail(v, e, "a user name or password in an address is not possible: use the "
-                                  "token");
+        return qn_json_fail(v, e,
+                            "a user name or password in an address is not possible: use the "
+                            "token");
     qn_jw_kstr(w, "url", url);
     return QN_OK;
 }
@@ -134,8 +135,7 @@ static qn_err read_permissions(const struct qn_jref *v, struct qn_jw *w, struct 
         return qn_json_fail(v, e, "expected an object");
     for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
         enum qn_mcp_permission p = QN_MCP_ASK;
-        if (qn_json_type(&it) != QN_JSON_NULL &&
-            !qn_mcp_permission_parse(qn_json_raw_str(&it), &p))
+        if (qn_json_type(&it) != QN_JSON_NULL && !qn_mcp_permission_parse(qn_json_raw_str(&it), &p))
             return qn_json_fail(&it, e, "expected ask, always or never");
         if (strlen(it.key) > QN_MCP_TOOL_NAME_MAX)
             return qn_json_fail(v, e, "a tool's name has at most %d bytes", QN_MCP_TOOL_NAME_MAX);
@@ -182,11 +182,11 @@ static const char *object_of(struct qn_buf *text)
 qn_err qn_mcp_members_read(const struct qn_jref *root, bool stdio, bool fresh,
                            struct qn_mcp_members *out, struct qn_error *e)
 {
-    static const char *const of_http[] = {"name", "kind", "enabled", "call_s", "permissions",
-                                          "url",  "token", NULL};
-    static const char *const of_stdio[] = {"name",    "kind", "enabled", "call_s", "permissions",
-                                           "command", "args", "env",     "read",   "write",
-                                           NULL};
+    static const char *const of_http[] = {"name",        "kind", "enabled", "call_s",
+                                          "permissions", "url",  "token",   NULL};
+    static const char *const of_stdio[] = {"name",        "kind",    "enabled", "call_s",
+                                           "permissions", "command", "args",    "env",
+                                           "read",        "write",   NULL};
     struct qn_jref name = qn_json_get(root, "name"), enabled = qn_json_get(root, "enabled"),
                    permissions = qn_json_get(root, "permissions"), kind = qn_json_get(root, "kind");
     *out = (struct qn_mcp_members){.enabled = true};
@@ -237,7 +237,8 @@ static void write_secrets(struct qn_jw *w, const struct qn_chat_mcp *stored)
 {
     struct qn_json *doc = NULL;
     struct qn_jref none = {0}, it;
-    (void)qn_json_parse(stored->secrets, strlen(stored->secrets), &doc, NULL); /* else it has none */
+    (void)qn_json_parse(stored->secrets, strlen(stored->secrets), &doc,
+                        NULL); /* else it has none */
     struct qn_jref root = doc ? qn_json_root(doc) : none, token = qn_json_get(&root, "token"),
                    env = qn_json_get(&root, "env");
     if (stored->stdio) {

@@ -9,8 +9,8 @@ enum { SERVER_MAX = QN_MCP_NAME_MAX / 3, NUMBER_MAX = 24 };
 
 static bool is_allowed(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
 }
 
 /* Appends at most max characters. Each character that is not allowed becomes one "_", however many
@@ -27,7 +27,8 @@ static size_t append(const char *text, size_t max, char *out, size_t at)
     return at;
 }
 
-void qn_mcp_name(const char *server, const char *tool, size_t n, char out[static QN_MCP_NAME_MAX + 1])
+void qn_mcp_name(const char *server, const char *tool, size_t n,
+                 char out[static QN_MCP_NAME_MAX + 1])
 {
     char number[NUMBER_MAX] = "";
     if (n)

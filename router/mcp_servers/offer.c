@@ -48,7 +48,7 @@ const char *qn_mcp_permission_name(enum qn_mcp_permission p)
 
 bool qn_mcp_permission_parse(const char *name, enum qn_mcp_permission *out)
 {
-    *out = qn_str_eq(name, "always") ? QN_MCP_ALWAYS
+    *out = qn_str_eq(name, "always")  ? QN_MCP_ALWAYS
            : qn_str_eq(name, "never") ? QN_MCP_NEVER
                                       : QN_MCP_ASK;
     return *out != QN_MCP_ASK || qn_str_eq(name, "ask");
@@ -254,9 +254,9 @@ void qn_mcp_offer_allow(struct qn_mcp_offer *o, const char *name, enum qn_mcp_pe
         qn_jw_kstr(&w, t->tool,
                    permission == QN_MCP_ASK ? NULL : qn_mcp_permission_name(permission));
         qn_jw_obj_end(&w);
-        qn_chats_mcp_change(
-            o->chats, o->owner, t->server,
-            &(struct qn_chat_mcp_patch){.permissions = qn_buf_cstr(&patch)}, NULL, NULL);
+        qn_chats_mcp_change(o->chats, o->owner, t->server,
+                            &(struct qn_chat_mcp_patch){.permissions = qn_buf_cstr(&patch)}, NULL,
+                            NULL);
         qn_buf_deinit(&patch);
     }
 }

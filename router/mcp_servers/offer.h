@@ -6,10 +6,7 @@
 #include "mcp_servers/names.h"
 #include "mcp_servers/servers.h"
 
-enum {
-    QN_MCP_OFFER_SERVERS_MAX = 16,
-    QN_MCP_OFFER_TOOLS_MAX = 256
-};
+enum { QN_MCP_OFFER_SERVERS_MAX = 16, QN_MCP_OFFER_TOOLS_MAX = 256 };
 
 enum qn_mcp_permission { QN_MCP_ASK, QN_MCP_ALWAYS, QN_MCP_NEVER };
 
@@ -27,8 +24,8 @@ struct qn_mcp_offer_wish {
     struct qn_chats *chats;
     const char *owner; /* copied */
     bool admin;
-    const char *const *ids; /* of n servers, of which the first QN_MCP_OFFER_SERVERS_MAX count; those
-                               that do not exist are passed over; copied */
+    const char *const *ids; /* of n servers, of which the first QN_MCP_OFFER_SERVERS_MAX count;
+                               those that do not exist are passed over; copied */
     size_t n;
 };
 /* Starts the servers and waits for their tools. ready is called once, not from within; a server

@@ -30,7 +30,7 @@ enum {
 struct qn_mcp_process {
     struct qn_mcp_process *prev, *next;
     struct qn_mcp_processes *all;
-    pid_t pid; /* also its process group */
+    pid_t pid;         /* also its process group */
     int pidfd, socket; /* socket -1: closed */
     struct qn_watch *ended, *readable;
     struct qn_timer *killing;
@@ -209,8 +209,8 @@ static void on_socket(void *ctx, uint32_t events)
  * program needs it, and options of sanitizers. */
 static int spawn(const char *program, int socket, pid_t *pid)
 {
-    static const char *const passed[] = {"PATH",         "LANG",          "LC_ALL",
-                                         "TZ",           "ASAN_OPTIONS",  "UBSAN_OPTIONS",
+    static const char *const passed[] = {"PATH",         "LANG",           "LC_ALL",
+                                         "TZ",           "ASAN_OPTIONS",   "UBSAN_OPTIONS",
                                          "TSAN_OPTIONS", "LD_LIBRARY_PATH"};
     enum { PASSED = sizeof passed / sizeof *passed };
     char *env[PASSED + 1], *argv[] = {(char *)(uintptr_t)qn_path_base(program), NULL};

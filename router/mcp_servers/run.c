@@ -190,16 +190,16 @@ static void take_ready(struct qn_mcp_server *s, const struct qn_mcp_up *up)
 static bool take_tool(struct qn_mcp_server *s, const struct qn_mcp_up *up)
 {
     struct qn_mcp_tools *t = &s->arrive;
-    t->bytes +=
-        strlen(up->name) + strlen(up->title) + strlen(up->description) + strlen(up->schema);
+    t->bytes += strlen(up->name) + strlen(up->title) + strlen(up->description) + strlen(up->schema);
     if (t->n >= QN_MCP_TOOLS_MAX || t->bytes > QN_MCP_TOOLS_BYTES_MAX)
         return false;
     if (!t->arena)
         t->arena = qn_arena_new(TOOLS_ARENA_MAX);
-    t->list[t->n++] = (struct qn_mcp_tool){.name = qn_arena_strdup(t->arena, up->name),
-                                           .title = qn_arena_strdup(t->arena, up->title),
-                                           .description = qn_arena_strdup(t->arena, up->description),
-                                           .schema = qn_arena_strdup(t->arena, up->schema)};
+    t->list[t->n++] =
+        (struct qn_mcp_tool){.name = qn_arena_strdup(t->arena, up->name),
+                             .title = qn_arena_strdup(t->arena, up->title),
+                             .description = qn_arena_strdup(t->arena, up->description),
+                             .schema = qn_arena_strdup(t->arena, up->schema)};
     return true;
 }
 

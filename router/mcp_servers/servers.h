@@ -57,8 +57,8 @@ struct qn_mcp_tool {
 /* Lent until the next turn of the loop. */
 struct qn_mcp_view {
     enum qn_mcp_state state;
-    const char *error; /* a sentence; "": none */
-    int64_t retry_ms;  /* FAILED: until the next start */
+    const char *error;                     /* a sentence; "": none */
+    int64_t retry_ms;                      /* FAILED: until the next start */
     const char *name, *version, *protocol; /* as the server states; "": unknown */
     bool listed;                           /* the tools are known */
     const struct qn_mcp_tool *tools;

@@ -21,11 +21,16 @@ def delete(server, id, headers=None):
     return server.request("DELETE", f"/internal/mcp/{id}", headers=headers)
 
 
+def tag(server):
+    """What the command lines of this server's programs have, and no others."""
+    return f"tag:{server.data_dir}"
+
+
 def add_stdio(server, name="tools", mode="", permissions=None, headers=None, **members):
     """Configures tests/mcp_server.py as a program. permissions "always": of all its tools."""
     if permissions == "always":
         permissions = {t["name"]: "always" for t in mcp_server.TOOLS}
-    reply = server.post("/internal/mcp", {"name": name, "kind": "stdio", "command": PYTHON, "args": [PROGRAM, mode],
+    reply = server.post("/internal/mcp", {"name": name, "kind": "stdio", "command": PYTHON, "args": [PROGRAM, mode, tag(server)],
                                           "permissions": permissions or {}, **members}, headers=headers)
     assert reply.status == 201, reply.body
     return reply.json["id"]
@@ -58,8 +63,9 @@ def call_events(*calls):
             for i, (name, arguments) in enumerate(calls)] + [{"ev": "done", "reason": "tool_calls"}]
 
 
-def saying(house, server, *turns, name="caller"):
+def saying(house, server, *turns, name=None):
     """A model that makes the calls of one turn after the other, then says what the tools have returned."""
+    name = name or f"caller{len(list(house.tmp_path.glob('*.gguf')))}"
     script = [call_events(*t) for t in turns] + [[{"ev": "text", "text": "", "results": True},
                                                   {"ev": "done", "reason": "stop"}]]
     return house.model(server, name, script=script, turns=True)
@@ -96,9 +102,9 @@ def one_call(house, server, id, tool, arguments=None, prefix="tools", **fields):
     return call
 
 
-def processes(text):
-    """Numbers of the running processes whose command line has this text."""
-    found = []
+def processes(server):
+    """Numbers of the running processes of this server's programs."""
+    found, text = [], tag(server)
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -111,5 +117,5 @@ def processes(text):
     return found
 
 
-def none_left(text):
-    wait_until(lambda: not processes(text), what=f"the end of {text}")
+def none_left(server):
+    wait_until(lambda: not processes(server), what="the end of the programs")

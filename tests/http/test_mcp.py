@@ -10,7 +10,7 @@ import pytest
 from chat_kit import Chat
 from conftest import Server, fake_model, wait_until
 from mcp_kit import (PROGRAM, PYTHON, add_http, add_stdio, ask, call_events, chain, delete, look, mcp_server, none_left,
-                     one_call, patch, processes, refresh, saying)
+                     one_call, patch, processes, refresh, saying, tag)
 from test_doors import ADMIN, BOTH, KEY, bearer
 
 SECRET, TOKEN = "s3cret-value-of-a-variable", "t0ken-of-a-server"
@@ -19,12 +19,12 @@ SECRET, TOKEN = "s3cret-value-of-a-variable", "t0ken-of-a-server"
 # ---- configuration ----
 
 def test_a_server_has_the_promised_shape(server):
-    reply = server.post("/internal/mcp", {"name": "mine", "kind": "stdio", "command": PYTHON, "args": [PROGRAM],
+    reply = server.post("/internal/mcp", {"name": "mine", "kind": "stdio", "command": PYTHON, "args": [PROGRAM, "", tag(server)],
                                           "env": {"KEY": SECRET}, "read": ["/tmp"], "call_s": 5})
     assert reply.status == 201
     mine = reply.json
     assert mine == {"id": mine["id"], "name": "mine", "kind": "stdio", "enabled": True, "command": PYTHON,
-                    "args": [PROGRAM], "env": ["KEY"], "read": ["/tmp"], "call_s": 5, "permissions": {},
+                    "args": [PROGRAM, "", tag(server)], "env": ["KEY"], "read": ["/tmp"], "call_s": 5, "permissions": {},
                     "created": mine["created"], "updated": mine["updated"], "state": "off", "error": None, "server": None,
                     "tools": None, "left_out": 0}
     assert server.get("/internal/mcp").json == {"servers": [mine]}
@@ -38,7 +38,7 @@ def test_a_server_has_the_promised_shape(server):
                    "schema": mcp_server.TOOLS[0]["inputSchema"]}
     assert delete(server, mine["id"]).json == {"status": "success"}
     assert server.get("/internal/mcp").json == {"servers": []} and server.get(f"/internal/mcp/{mine['id']}").status == 404
-    none_left(PROGRAM)
+    none_left(server)
     wait_until(lambda: not os.listdir(server.data_dir / "mcp"), what="the removal of its folder")
 
 
@@ -51,7 +51,7 @@ def test_changes(server):
         "add": "always", "fail": "never"}
     assert patch(server, id, name="other", enabled=False).json["name"] == "other"
     changed = look(server, id)
-    assert (changed["name"], changed["enabled"], changed["args"]) == ("other", False, [PROGRAM, ""])
+    assert (changed["name"], changed["enabled"], changed["args"][0]) == ("other", False, PROGRAM)
     assert {t["name"]: t["permission"] for t in refresh(server, id)["tools"] or []}.get("add") in ("always", None)
     with mcp_server.serving() as s:
         web = add_http(server, s.url, name="web", token=TOKEN)
@@ -148,7 +148,7 @@ def test_a_key_that_is_no_admin_any_more_runs_no_program(house):
     assert patch(server, id, key, command="/bin/true").status == 403
     assert server.post(f"/internal/mcp/{id}/refresh", {}, headers=key).status == 403
     assert delete(server, id, key).status == 200
-    assert not processes(PROGRAM)
+    assert not processes(server)
 
 
 # ---- the loop ----
@@ -182,14 +182,14 @@ def test_the_model_is_offered_the_tools(house, server):
     with chat.watch(answer) as watcher:
         watcher.end()
         job = json.loads(watcher.text)
-    tools = {t["name"]: t for t in job["chat"]["tools"]}
+    tools = {t["function"]["name"]: t["function"] for t in job["chat"]["tools"]}
     assert list(tools) == ["f", *(f"My_tools___{t['name']}" for t in mcp_server.TOOLS)]
     assert tools["My_tools___add"]["description"] == "Adds two numbers"
     # A request's own choice comes first: none.
     answer = chat.answer(chat.say("Hi"), "user.echo", mcp=[])
     with chat.watch(answer) as watcher:
         watcher.end()
-        assert [t["name"] for t in json.loads(watcher.text)["chat"]["tools"]] == ["f"]
+        assert [t["function"]["name"] for t in json.loads(watcher.text)["chat"]["tools"]] == ["f"]
 
 
 def test_servers_that_are_not_there_are_passed_over(house, server):
@@ -386,14 +386,14 @@ def test_restart(house, how):
     else:
         assert server.stop() == 0 and time.monotonic() - began < 60
     watcher.close()
-    none_left(PROGRAM)
+    none_left(server)
     server = Server(server.data_dir, house.backend_dir, house.models_dir)
     house.servers.append(server)
     chat.server = server
     message = chat.messages()[answer]
     assert message["state"] == "interrupted" and [c["state"] for c in message["calls"]] == ["stopped"]
     # Everything is still configured, and the question can be asked again.
-    answer = chat.answer(message["parent"], "user.caller", mcp=[id])
+    answer = chat.answer(message["parent"], message["model"], mcp=[id])
     with chat.watch(answer) as again:
         call, = again.until(lambda r: r["t"] == "calls")["calls"]
         assert decide(server, answer, call["id"], "once").status == 202
@@ -466,7 +466,7 @@ def test_a_server_that_does_not_start(server, mode, words):
     failed = refresh(server, id)
     assert failed["state"] == "failed" and words in failed["error"] and failed["tools"] is None, failed
     assert server.get("/live").status == 200
-    none_left(PROGRAM)
+    none_left(server)
 
 
 @pytest.mark.parametrize("mode,n", [("pages", len(mcp_server.TOOLS)), ("banner", len(mcp_server.TOOLS)), ("toolless", 0),
@@ -500,7 +500,7 @@ def test_failures_in_a_row_wait_longer(house, server):
 def test_a_server_that_is_killed_is_started_again(house, server):
     id = add_stdio(server, permissions="always")
     refresh(server, id)
-    for pid in processes(PROGRAM):
+    for pid in processes(server):
         os.kill(pid, signal.SIGKILL)
     wait_until(lambda: look(server, id)["state"] == "failed", what="the failure")
     assert "killed by signal 9" in look(server, id)["error"]
@@ -538,7 +538,7 @@ def test_a_server_that_changes_or_goes_in_a_call(house, server):
     watcher.end()
     watcher.close()
     assert chat.messages()[answer]["calls"][0]["result"] == "the server was deleted"
-    none_left(PROGRAM)
+    none_left(server)
 
 
 # ---- the sandbox ----
@@ -576,12 +576,12 @@ def test_nothing_outlives_the_server(house, server, how):
     """Not even a process that has left its session and lost its parent."""
     id = add_stdio(server, permissions="always")
     one_call(house, server, id, "spawn")
-    assert len(processes(PROGRAM)) >= 2
+    assert len(processes(server)) >= 2
     if how == "delete":
         delete(server, id)
     else:
         server.kill()
-    none_left(PROGRAM)
+    none_left(server)
 
 
 # ---- HTTP ----
@@ -636,7 +636,7 @@ def test_http_nobody_listens(server):
     assert SECRET not in server.logs()
 
 
-@pytest.mark.parametrize("tool,words", [("flood", "sends without pause"), ("long", "too long"), ("nonsense", "no answer"),
+@pytest.mark.parametrize("tool,words", [("flood", "sends without pause"), ("long", "too long"), ("nonsense", "not a message"),
                                         ("hang", "within 1 s")])
 def test_http_that_misbehaves_in_a_call(house, server, tool, words):
     with mcp_server.serving() as s:
@@ -674,7 +674,7 @@ def test_an_earlier_database_is_taken_over(house):
     server = house.start()
     chat = Chat(server)
     server.stop()
-    with sqlite3.connect(server.data_dir / "chats.db") as db:
+    with contextlib.closing(sqlite3.connect(server.data_dir / "chats.db")) as db:
         db.execute("DROP TABLE mcp_server")
         db.execute("PRAGMA user_version = 2")
     server = Server(server.data_dir, house.backend_dir, house.models_dir)

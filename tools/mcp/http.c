@@ -21,7 +21,7 @@ enum {
     CONNECT_MS = 10 * 1000,
     DELETE_MS = 2000,
     LISTEN_AGAIN_MS = 5000, /* between two streams of the server's own messages */
-    HEADER_MAX = 16 * 1024,   /* bytes of a header that is sent */
+    HEADER_MAX = 16 * 1024, /* bytes of a header that is sent */
     SESSION_ID_MAX = 1024
 };
 
@@ -31,11 +31,11 @@ struct post {
     struct talk *talk;
     CURL *easy; /* NULL: not begun yet */
     struct curl_slist *headers;
-    int64_t rpc;  /* the request's id; 0: none is expected to be answered */
-    char *json;   /* the message; NULL: it is the GET */
-    char *session;   /* the session's id that it was sent with; NULL: none */
-    bool first;      /* nothing else is begun before its end */
-    bool streams;    /* its reply is a stream of messages */
+    int64_t rpc;   /* the request's id; 0: none is expected to be answered */
+    char *json;    /* the message; NULL: it is the GET */
+    char *session; /* the session's id that it was sent with; NULL: none */
+    bool first;    /* nothing else is begun before its end */
+    bool streams;  /* its reply is a stream of messages */
     bool too_long;
     struct qn_buf body; /* of a reply that is no stream */
     struct qn_sse sse;
@@ -43,7 +43,7 @@ struct post {
 };
 
 struct talk {
-    const struct qn_config *config;
+    const struct qn_mcp_target *config;
     CURLM *multi;
     struct post *posts; /* in the order in which they were made, newest first */
     struct qn_session *session;
@@ -118,8 +118,8 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
         size_t at = sizeof type_name;
         while (at < n && line[at] == ' ')
             at++;
-        p->streams = n - at >= sizeof events - 1 &&
-                     !strncasecmp(line + at, events, sizeof events - 1);
+        p->streams =
+            n - at >= sizeof events - 1 && !strncasecmp(line + at, events, sizeof events - 1);
     } else if (is_header(line, n, id_name) && !p->session) {
         size_t at = sizeof id_name, end = n;
         while (at < end && line[at] == ' ')
@@ -373,13 +373,13 @@ static void end_session(struct talk *t)
     post_free(t, p);
 }
 
-void qn_http_run(const struct qn_config *config, struct qn_buf *in)
+void qn_http_run(const struct qn_mcp_target *config, struct qn_buf *in)
 {
     static const struct qn_session_events ev = {.send = send_message, .up = report};
     struct talk t = {.config = config};
     if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(t.multi = curl_multi_init())) {
-        qn_router_tell(&(struct qn_mcp_up){.kind = QN_MCP_UP_DOWN,
-                                           .message = "libcurl cannot be used"});
+        qn_router_tell(
+            &(struct qn_mcp_up){.kind = QN_MCP_UP_DOWN, .message = "libcurl cannot be used"});
         return;
     }
     t.session = qn_session_new(&ev, &t, config->start_ms, qn_now_ms());

@@ -5,10 +5,10 @@
 #define QN_MCP_HTTP_H
 
 #include "base/buf.h"
-#include "mcp/config.h"
+#include "mcp/target.h"
 
 /* Runs until the router is gone or the session has ended, then ends the server's session. in: bytes
  * of the router that have been read already. */
-void qn_http_run(const struct qn_config *config, struct qn_buf *in);
+void qn_http_run(const struct qn_mcp_target *config, struct qn_buf *in);
 
 #endif

@@ -104,9 +104,8 @@ void qn_keeper_run(const struct qn_launched *server, pid_t speaker, int tell)
         ssize_t n = read(signals, &info, sizeof info);
         asked = n == (ssize_t)sizeof info && info.ssi_signo != SIGCHLD;
         /* orphans that have ended */
-        for (siginfo_t one = {0};
-             !waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT) && one.si_pid &&
-             one.si_pid != speaker && one.si_pid != server->pid;
+        for (siginfo_t one = {0}; !waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT) &&
+                                  one.si_pid && one.si_pid != speaker && one.si_pid != server->pid;
              one = (siginfo_t){0})
             waitpid(one.si_pid, NULL, 0);
     }

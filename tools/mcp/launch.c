@@ -17,21 +17,30 @@
 
 /* Programs, libraries and settings of the system. */
 static const struct qn_confine_path everywhere[] = {
-    {"/usr", QN_CONFINE_RUN},        {"/bin", QN_CONFINE_RUN},
-    {"/sbin", QN_CONFINE_RUN},       {"/lib", QN_CONFINE_RUN},
-    {"/lib32", QN_CONFINE_RUN},      {"/lib64", QN_CONFINE_RUN},
-    {"/opt", QN_CONFINE_RUN},        {"/nix/store", QN_CONFINE_RUN},
-    {"/snap", QN_CONFINE_RUN},       {"/etc", 0},
-    {"/proc", 0},                    {"/sys", 0},
-    {"/run/systemd/resolve", 0},     {"/run/resolvconf", 0},
-    {"/dev/null", QN_CONFINE_WRITE}, {"/dev/zero", QN_CONFINE_WRITE},
-    {"/dev/full", QN_CONFINE_WRITE}, {"/dev/random", 0},
+    {"/usr", QN_CONFINE_RUN},
+    {"/bin", QN_CONFINE_RUN},
+    {"/sbin", QN_CONFINE_RUN},
+    {"/lib", QN_CONFINE_RUN},
+    {"/lib32", QN_CONFINE_RUN},
+    {"/lib64", QN_CONFINE_RUN},
+    {"/opt", QN_CONFINE_RUN},
+    {"/nix/store", QN_CONFINE_RUN},
+    {"/snap", QN_CONFINE_RUN},
+    {"/etc", 0},
+    {"/proc", 0},
+    {"/sys", 0},
+    {"/run/systemd/resolve", 0},
+    {"/run/resolvconf", 0},
+    {"/dev/null", QN_CONFINE_WRITE},
+    {"/dev/zero", QN_CONFINE_WRITE},
+    {"/dev/full", QN_CONFINE_WRITE},
+    {"/dev/random", 0},
     {"/dev/urandom", 0},
 };
 
 enum {
     EVERYWHERE = sizeof everywhere / sizeof *everywhere,
-    PATHS_MAX = EVERYWHERE + 3 * QN_CONFIG_WORDS_MAX + 8
+    PATHS_MAX = EVERYWHERE + 3 * QN_TARGET_WORDS_MAX + 8
 };
 
 /* Variables of the server's environment that are passed on. */
@@ -70,7 +79,7 @@ static void add_folder(struct qn_confine_path *paths, size_t *n, const char *pro
     paths[(*n)++] = (struct qn_confine_path){folder_of(program, arena), QN_CONFINE_RUN};
 }
 
-static qn_err confine(const struct qn_config *c, const char *program, struct qn_arena *arena,
+static qn_err confine(const struct qn_mcp_target *c, const char *program, struct qn_arena *arena,
                       struct qn_error *e)
 {
     struct qn_confine_path paths[PATHS_MAX];
@@ -81,16 +90,16 @@ static qn_err confine(const struct qn_config *c, const char *program, struct qn_
     add_folder(paths, &n, program, arena);
     if (real)
         add_folder(paths, &n, real, arena);
-    paths[n++] = (struct qn_confine_path){c->folder,
-                                          QN_CONFINE_WRITE | QN_CONFINE_OWN | QN_CONFINE_RUN};
+    paths[n++] =
+        (struct qn_confine_path){c->folder, QN_CONFINE_WRITE | QN_CONFINE_OWN | QN_CONFINE_RUN};
     for (size_t i = 0; i < c->args.n; i++)
         if (*c->args.v[i] == '/' && c->args.v[i][1] && !access(c->args.v[i], F_OK))
             paths[n++] = (struct qn_confine_path){c->args.v[i], QN_CONFINE_RUN};
     for (size_t i = 0; i < c->read.n; i++)
         paths[n++] = (struct qn_confine_path){c->read.v[i], QN_CONFINE_RUN};
     for (size_t i = 0; i < c->write.n; i++)
-        paths[n++] = (struct qn_confine_path){
-            c->write.v[i], QN_CONFINE_WRITE | QN_CONFINE_OWN | QN_CONFINE_RUN};
+        paths[n++] = (struct qn_confine_path){c->write.v[i],
+                                              QN_CONFINE_WRITE | QN_CONFINE_OWN | QN_CONFINE_RUN};
     qn_err err = qn_confine_files(paths, n, e);
     free(real);
     return err;
@@ -124,7 +133,8 @@ static bool set_limits(void)
     return true;
 }
 
-static void fill_environment(const struct qn_config *c, struct qn_arena *arena, const char **env)
+static void fill_environment(const struct qn_mcp_target *c, struct qn_arena *arena,
+                             const char **env)
 {
     size_t n = 0;
     env[n++] = qn_arena_fmt(arena, "HOME=%s", c->folder);
@@ -143,11 +153,11 @@ static void fill_environment(const struct qn_config *c, struct qn_arena *arena, 
 }
 
 /* Runs in the forked process. Its stderr is read by the parent. */
-static _Noreturn void become(const struct qn_config *c, const char *program, const int *ends,
+static _Noreturn void become(const struct qn_mcp_target *c, const char *program, const int *ends,
                              pid_t parent, struct qn_arena *arena)
 {
-    const char *argv[QN_CONFIG_WORDS_MAX + 2] = {program};
-    const char *env[PASSED + QN_CONFIG_WORDS_MAX + 3];
+    const char *argv[QN_TARGET_WORDS_MAX + 2] = {program};
+    const char *env[PASSED + QN_TARGET_WORDS_MAX + 3];
     struct qn_error e = {0};
     sigset_t none;
     sigemptyset(&none);
@@ -187,8 +197,8 @@ static qn_err open_pipes(int mine[3], int theirs[3], struct qn_error *e)
     return QN_OK;
 }
 
-qn_err qn_launch(const struct qn_config *config, struct qn_arena *arena, struct qn_launched *out,
-                 bool *lacking, struct qn_error *e)
+qn_err qn_launch(const struct qn_mcp_target *config, struct qn_arena *arena,
+                 struct qn_launched *out, bool *lacking, struct qn_error *e)
 {
     int mine[3] = {-1, -1, -1}, theirs[3] = {-1, -1, -1};
     const char *program = find_program(config->command, arena);

@@ -3,7 +3,7 @@
 #define QN_MCP_LAUNCH_H
 
 #include "base/error.h"
-#include "mcp/config.h"
+#include "mcp/target.h"
 
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@ struct qn_launched {
 enum { QN_LAUNCH_DESCRIPTORS = 1024 };
 #define QN_LAUNCH_FILE_BYTES (INT64_C(4) << 30)   /* of a file that it writes */
 #define QN_LAUNCH_MEMORY_BYTES (INT64_C(8) << 30) /* private memory of each of its processes */
-qn_err qn_launch(const struct qn_config *config, struct qn_arena *arena, struct qn_launched *out,
-                 bool *lacking, struct qn_error *e);
+qn_err qn_launch(const struct qn_mcp_target *config, struct qn_arena *arena,
+                 struct qn_launched *out, bool *lacking, struct qn_error *e);
 
 #endif

@@ -6,12 +6,12 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "confine/confine.h"
-#include "mcp/config.h"
 #include "mcp/http.h"
 #include "mcp/keeper.h"
 #include "mcp/launch.h"
 #include "mcp/router.h"
 #include "mcp/stdio.h"
+#include "mcp/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +34,26 @@ const char *__asan_default_options(void)
 
 /* Files by which names are resolved and certificates checked. */
 static const struct qn_confine_path network_files[] = {
-    {"/etc/resolv.conf", 0},   {"/etc/hosts", 0},       {"/etc/host.conf", 0},
-    {"/etc/nsswitch.conf", 0}, {"/etc/gai.conf", 0},    {"/etc/services", 0},
-    {"/etc/ssl", 0},           {"/etc/pki", 0},         {"/etc/ca-certificates", 0},
-    {"/usr/share", 0},         {"/usr/lib", 0},         {"/lib", 0},
-    {"/lib64", 0},             {"/usr/local/lib", 0},   {"/etc/ld.so.cache", 0},
-    {"/etc/localtime", 0},     {"/run/systemd/resolve", 0}, {"/run/resolvconf", 0},
-    {"/dev/null", QN_CONFINE_WRITE}, {"/dev/urandom", 0},
+    {"/etc/resolv.conf", 0},
+    {"/etc/hosts", 0},
+    {"/etc/host.conf", 0},
+    {"/etc/nsswitch.conf", 0},
+    {"/etc/gai.conf", 0},
+    {"/etc/services", 0},
+    {"/etc/ssl", 0},
+    {"/etc/pki", 0},
+    {"/etc/ca-certificates", 0},
+    {"/usr/share", 0},
+    {"/usr/lib", 0},
+    {"/lib", 0},
+    {"/lib64", 0},
+    {"/usr/local/lib", 0},
+    {"/etc/ld.so.cache", 0},
+    {"/etc/localtime", 0},
+    {"/run/systemd/resolve", 0},
+    {"/run/resolvconf", 0},
+    {"/dev/null", QN_CONFINE_WRITE},
+    {"/dev/urandom", 0},
 };
 
 static void fail(const struct qn_error *e)
@@ -72,7 +85,7 @@ static qn_err confine(const struct qn_confine_path *paths, size_t n, enum qn_con
     return err;
 }
 
-static int run_http(const struct qn_config *config, struct qn_buf *in)
+static int run_http(const struct qn_mcp_target *config, struct qn_buf *in)
 {
     struct qn_error e = {0};
     if (confine(network_files, sizeof network_files / sizeof *network_files, QN_CONFINE_CLIENT,
@@ -85,7 +98,7 @@ static int run_http(const struct qn_config *config, struct qn_buf *in)
 }
 
 /* Runs in the process that reads what the server writes. */
-static _Noreturn void speak(const struct qn_config *config, const struct qn_launched *server,
+static _Noreturn void speak(const struct qn_mcp_target *config, const struct qn_launched *server,
                             int status, struct qn_buf *in, pid_t keeper)
 {
     struct qn_error e = {0};
@@ -101,7 +114,7 @@ static _Noreturn void speak(const struct qn_config *config, const struct qn_laun
     _exit(0);
 }
 
-static int run_stdio(const struct qn_config *config, struct qn_arena *arena, struct qn_buf *in)
+static int run_stdio(const struct qn_mcp_target *config, struct qn_arena *arena, struct qn_buf *in)
 {
     struct qn_launched server;
     struct qn_error e = {0};
@@ -134,7 +147,7 @@ static int run_stdio(const struct qn_config *config, struct qn_arena *arena, str
 int main(int argc, char **argv)
 {
     struct qn_buf line, rest;
-    struct qn_config config;
+    struct qn_mcp_target config;
     struct qn_error e = {0};
     struct stat st;
     (void)argv;
@@ -145,11 +158,11 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     qn_buf_init(&line, QN_MCP_DOWN_MAX);
     qn_buf_init(&rest, 2 * QN_MCP_DOWN_MAX);
-    struct qn_arena *arena = qn_arena_new(QN_CONFIG_ARENA_MAX);
+    struct qn_arena *arena = qn_arena_new(QN_TARGET_ARENA_MAX);
     int status = 1;
     if (!qn_router_first(&line, &rest))
         status = 0;
-    else if (qn_config_read(line.data, line.len, arena, &config, &e))
+    else if (qn_mcp_target_read(line.data, line.len, arena, &config, &e))
         fail(&e);
     else
         status = config.stdio ? run_stdio(&config, arena, &rest) : run_http(&config, &rest);

@@ -141,14 +141,13 @@ static void turn(struct talk *t, struct qn_buf *in)
     if (fds[1].revents)
         read_out(t, qn_now_ms());
     if (fds[0].revents)
-        t->router_gone =
-            !qn_router_take(in, true, t->session, qn_now_ms()) || t->router_gone;
+        t->router_gone = !qn_router_take(in, true, t->session, qn_now_ms()) || t->router_gone;
     write_out(t);
     if (t->out.overflow)
         qn_session_break(t->session, "the server does not read what it is sent");
 }
 
-void qn_stdio_run(const struct qn_config *config, const struct qn_launched *server, int status,
+void qn_stdio_run(const struct qn_mcp_target *config, const struct qn_launched *server, int status,
                   struct qn_buf *in)
 {
     static const struct qn_session_events ev = {.send = send_message, .up = report};

@@ -3,12 +3,12 @@
 #define QN_MCP_STDIO_H
 
 #include "base/buf.h"
-#include "mcp/config.h"
 #include "mcp/launch.h"
+#include "mcp/target.h"
 
 /* Runs until the router is gone or the session has ended. status: readable when the program has
  * ended, then a sentence about how. in: bytes of the router that have been read already. */
-void qn_stdio_run(const struct qn_config *config, const struct qn_launched *server, int status,
+void qn_stdio_run(const struct qn_mcp_target *config, const struct qn_launched *server, int status,
                   struct qn_buf *in);
 
 #endif

@@ -1,5 +1,5 @@
-/* See config.h. */
-#include "mcp/config.h"
+/* See target.h. */
+#include "mcp/target.h"
 
 #include "base/json.h"
 #include "base/str.h"
@@ -18,19 +18,19 @@ static qn_err words(const struct qn_jref *root, const char *key, struct qn_arena
     bool pairs = qn_json_type(&list) == QN_JSON_OBJECT;
     for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it)) {
         const char *word = qn_json_raw_str(&it);
-        if (out->n == QN_CONFIG_WORDS_MAX)
-            return qn_json_fail(&list, e, "at most %d are possible", QN_CONFIG_WORDS_MAX);
+        if (out->n == QN_TARGET_WORDS_MAX)
+            return qn_json_fail(&list, e, "at most %d are possible", QN_TARGET_WORDS_MAX);
         out->v[out->n++] =
             pairs ? qn_arena_fmt(arena, "%s=%s", it.key, word) : qn_arena_strdup(arena, word);
     }
     return QN_OK;
 }
 
-qn_err qn_config_read(const char *line, size_t n, struct qn_arena *arena, struct qn_config *out,
-                      struct qn_error *e)
+qn_err qn_mcp_target_read(const char *line, size_t n, struct qn_arena *arena,
+                          struct qn_mcp_target *out, struct qn_error *e)
 {
     struct qn_json *doc;
-    *out = (struct qn_config){.stdio = false};
+    *out = (struct qn_mcp_target){.stdio = false};
     qn_err err = qn_json_parse(line, n, &doc, e);
     if (err)
         return err;

@@ -1,0 +1,64 @@
+/* Shared by the files that implement session.h: session.c has what is sent and when, session_take.c
+ * what follows from what the server sends. No other file includes this. */
+#ifndef QN_MCP_SESSION_PRIVATE_H
+#define QN_MCP_SESSION_PRIVATE_H
+
+#include "mcp/results.h"
+#include "mcp/session.h"
+
+enum {
+    QN_SESSION_REQUESTS_MAX = QN_MCP_CALLS_MAX + 4,
+    QN_SESSION_SEND_MAX = QN_MCP_DOWN_MAX + 4096
+};
+
+enum qn_session_kind { QN_SESSION_NONE, QN_SESSION_INITIALIZE, QN_SESSION_LIST, QN_SESSION_CALL };
+
+/* A request that has no answer yet. */
+struct qn_session_request {
+    enum qn_session_kind kind; /* QN_SESSION_NONE: this entry is free */
+    int64_t rpc;               /* its id */
+    int64_t call;              /* CALL: the router's id */
+    int64_t due_ms;            /* when it has taken too long */
+    int64_t limit_ms;
+    int64_t session; /* in which it was sent */
+    char *message;   /* CALL: to be sent again in a new session; NULL: it has been */
+    bool waits;      /* CALL: it is sent when there is a session */
+    bool sent;       /* CALL: it has been, once at least */
+};
+
+struct qn_session {
+    struct qn_session_events ev;
+    void *ctx;
+    int64_t next_rpc;
+    struct qn_session_request requests[QN_SESSION_REQUESTS_MAX];
+    const char *protocol; /* NULL: not agreed yet */
+    int64_t session;      /* number of the present one */
+    int64_t start_due_ms, start_ms;
+    bool listed; /* the tools have been listed once */
+    bool down;
+    bool has_tools; /* the server says that it has tools */
+    bool changed;   /* the list of tools is out of date */
+    int64_t listed_ms;
+    int pages;
+    struct qn_tool_count count;
+    int banners;
+    int64_t flood_since_ms, flood_messages, flood_bytes;
+};
+
+/* ---- session.c ---- */
+
+extern const char *const qn_session_revisions[3]; /* of the protocol, the newest first */
+
+/* Reports a kind that has a message, of which it keeps what fits. */
+void qn_session_report(struct qn_session *s, enum qn_mcp_up_kind kind, int64_t id,
+                       const char *message);
+void qn_session_report_listed(struct qn_session *s);
+void qn_session_send(struct qn_session *s, int64_t rpc, struct qn_buf *json);
+void qn_session_notify(struct qn_session *s, const char *json);
+void qn_session_end_request(struct qn_session_request *r);
+/* cursor: of the next page; NULL: the first. */
+void qn_session_list_page(struct qn_session *s, const char *cursor, int64_t now_ms);
+/* Sends a call that waited for the session. */
+void qn_session_send_call(struct qn_session *s, struct qn_session_request *r);
+
+#endif
