@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "answering/body.h"
+#include "answering/body_tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,58 @@ static void parameters(void **state)
                 .path = path, .n = 2, .defaults = rows[i].defaults, .params = rows[i].params},
             expected);
     }
+}
+
+/* Tools of MCP servers follow those of the request; the ids of the servers are not sent. */
+static void tools(void **state)
+{
+    (void)state;
+    struct qn_chat_message path[] = {{.role = QN_CHAT_USER, .text = "q", DONE},
+                                     {.role = QN_CHAT_ASSISTANT, .text = "", DONE}};
+    static const char rest[] = ",\"messages\":[{\"role\":\"user\",\"content\":\"q\"}]}";
+    static const struct {
+        const char *defaults, *params, *more, *members;
+    } rows[] = {
+        {"{\"mcp\":[\"x\"]}", "{}", "", ""},
+        {"{}", "{\"mcp\":[\"x\"]}", "{\"n\":1}", ",\"tools\":[{\"n\":1}]"},
+        {"{\"tools\":[{\"a\":1}]}", "{}", "", ",\"tools\":[{\"a\":1}]"},
+        {"{\"tools\":[{\"a\":1}]}", "{\"tools\":[{\"b\":1}]}", "{\"n\":1}",
+         ",\"tools\":[{\"b\":1},{\"n\":1}]"},
+        {"{\"tools\":[{\"a\":1}]}", "{}", "{\"n\":1}", ",\"tools\":[{\"a\":1},{\"n\":1}]"},
+        {"{\"tools\":[{\"a\":1}]}", "{\"tools\":[]}", "", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char expected[256];
+        snprintf(expected, sizeof expected, "{\"model\":\"m\"%s%s", rows[i].members, rest);
+        expect((struct qn_answer_ask){.path = path,
+                                      .n = 2,
+                                      .tools = rows[i].more,
+                                      .defaults = rows[i].defaults,
+                                      .params = rows[i].params},
+               expected);
+    }
+}
+
+/* Which servers and which tools of its own an answer has. */
+static void tools_of_parameters(void **state)
+{
+    (void)state;
+    static const char id[] = "0123456789abcdef0123456789abcdef";
+    struct qn_answer_tools t;
+    qn_answer_tools_read("{\"tools\":[{\"function\":{\"name\":\"f\"}},{},7]}",
+                         "{\"mcp\":[\"0123456789abcdef0123456789abcdef\",\"x\",7]}", &t);
+    assert_int_equal(t.servers.len, sizeof id);
+    assert_memory_equal(t.servers.data, id, sizeof id - 1);
+    assert_true(qn_answer_tools_has(&t, "f"));
+    assert_false(qn_answer_tools_has(&t, "ff"));
+    assert_false(qn_answer_tools_has(&t, "g"));
+    qn_answer_tools_deinit(&t);
+    qn_answer_tools_read("{\"mcp\":[]}", "{\"mcp\":[\"0123456789abcdef0123456789abcdef\"]}", &t);
+    assert_int_equal(t.servers.len, 0);
+    qn_answer_tools_deinit(&t);
+    qn_answer_tools_read("nonsense", "[]", &t);
+    assert_int_equal(t.servers.len, 0);
+    qn_answer_tools_deinit(&t);
 }
 
 static void refused_parameters(void **state)
@@ -235,9 +288,14 @@ static void too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages),   cmocka_unit_test(going_on),
-        cmocka_unit_test(parameters), cmocka_unit_test(refused_parameters),
-        cmocka_unit_test(files),      cmocka_unit_test(too_long),
+        cmocka_unit_test(messages),
+        cmocka_unit_test(going_on),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(tools),
+        cmocka_unit_test(tools_of_parameters),
+        cmocka_unit_test(refused_parameters),
+        cmocka_unit_test(files),
+        cmocka_unit_test(too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

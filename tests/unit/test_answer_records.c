@@ -89,6 +89,7 @@ static void from_the_beginning(void **state)
     assert_false(c.end);
     v.state = QN_CHAT_CUT;
     v.calls = "[{\"id\":\"c\",\"name\":\"f\"}]";
+    v.calls_changes++;
     v.stats = "{\"prompt\":20}";
     v.finish = "length";
     expect(&v, &c,
@@ -97,6 +98,35 @@ static void from_the_beginning(void **state)
            "{\"t\":\"end\",\"state\":\"cut\",\"finish\":\"length\"}\n");
     assert_true(c.end);
     expect(&v, &c, "");
+}
+
+/* Calls that the server runs are shown whenever one changes, also to a client that comes later; at
+ * the end, the answer that goes on. */
+static void calls_of_the_server(void **state)
+{
+    (void)state;
+    struct qn_answer_cursor c = {.state_changes = 1}, late = {.state_changes = 1};
+    struct qn_answer_view v = view_of("", "");
+    v.tools = "[{\"id\":\"s\"}]";
+    expect(&v, &c, "{\"t\":\"tools\",\"servers\":[{\"id\":\"s\"}]}\n");
+    v.calls = "[{\"id\":\"c\",\"state\":\"asking\"}]";
+    v.calls_changes++;
+    expect(&v, &c, "{\"t\":\"calls\",\"calls\":[{\"id\":\"c\",\"state\":\"asking\"}]}\n");
+    expect(&v, &c, "");
+    v.calls = "[{\"id\":\"c\",\"state\":\"running\"}]";
+    v.calls_changes++;
+    expect(&v, &c, "{\"t\":\"calls\",\"calls\":[{\"id\":\"c\",\"state\":\"running\"}]}\n");
+    expect(&v, &late,
+           "{\"t\":\"tools\",\"servers\":[{\"id\":\"s\"}]}\n"
+           "{\"t\":\"calls\",\"calls\":[{\"id\":\"c\",\"state\":\"running\"}]}\n");
+    v.state = QN_CHAT_DONE;
+    v.calls = "[{\"id\":\"c\",\"state\":\"done\",\"result\":\"r\"}]";
+    v.calls_changes++;
+    v.finish = "tool_calls";
+    v.next = "n";
+    expect(&v, &c,
+           "{\"t\":\"calls\",\"calls\":[{\"id\":\"c\",\"state\":\"done\",\"result\":\"r\"}]}\n"
+           "{\"t\":\"end\",\"state\":\"done\",\"finish\":\"tool_calls\",\"next\":\"n\"}\n");
 }
 
 /* A message of the database, which was left unfinished or has failed. */
@@ -197,11 +227,9 @@ static void long_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_the_beginning),
-        cmocka_unit_test(stored_messages),
-        cmocka_unit_test(places),
-        cmocka_unit_test(odd_places),
-        cmocka_unit_test(long_texts),
+        cmocka_unit_test(from_the_beginning), cmocka_unit_test(calls_of_the_server),
+        cmocka_unit_test(stored_messages),    cmocka_unit_test(places),
+        cmocka_unit_test(odd_places),         cmocka_unit_test(long_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,7 +114,9 @@ static bool set_limits(void)
         {RLIMIT_CORE, 0},
         {RLIMIT_NOFILE, QN_LAUNCH_DESCRIPTORS},
         {RLIMIT_FSIZE, (rlim_t)QN_LAUNCH_FILE_BYTES},
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         {RLIMIT_DATA, (rlim_t)QN_LAUNCH_MEMORY_BYTES},
+#endif
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct rlimit now, l = {limits[i].most, limits[i].most};

@@ -18,8 +18,10 @@ struct qn_launched {
  * later, which it writes to its stderr before it ends. Must be called while the process has one
  * thread. QN_ENOTFOUND: there is no such program. *lacking: this kernel cannot restrict files. */
 enum { QN_LAUNCH_DESCRIPTORS = 1024 };
-#define QN_LAUNCH_FILE_BYTES (INT64_C(4) << 30)   /* of a file that it writes */
-#define QN_LAUNCH_MEMORY_BYTES (INT64_C(8) << 30) /* private memory of each of its processes */
+#define QN_LAUNCH_FILE_BYTES (INT64_C(4) << 30) /* of a file that it writes */
+#define QN_LAUNCH_MEMORY_BYTES                                                                     \
+    (INT64_C(8) << 30) /* private memory of each of its processes,                                 \
+                          not in builds with sanitizers */
 qn_err qn_launch(const struct qn_mcp_target *config, struct qn_arena *arena,
                  struct qn_launched *out, bool *lacking, struct qn_error *e);
 
