@@ -93,6 +93,9 @@ struct qn_chat_message {
     const char *finish; /* "stop", "length", ...; "": unknown */
     const char *error;  /* JSON object {"message","code","report"}; NULL: none */
     int64_t deleted_ms; /* 0: not deleted */
+    /* From qn_chats_read_message, of an answer that has ended with tool calls: the answer that goes
+     * on with their results; NULL: none. */
+    const char *next;
     /* When a message is stored: the files that `parts` names (blobs.h), n_blobs ids of them. */
     const char *const *blobs;
     size_t n_blobs;

@@ -184,11 +184,30 @@ void qn_chats_add_message(struct qn_chats *c, const char *owner, const struct qn
 
 /* ---- reading ---- */
 
+/* Finds the answer below one that has ended with tool calls. */
+static qn_err find_next(struct qn_chats_task *t, int64_t message, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = qn_chats_sql(t->d, &s, e,
+                              "SELECT c.id FROM message m JOIN message c ON c.parent = m.n"
+                              " WHERE m.n = ? AND m.finish = 'tool_calls' AND c.role = ?"
+                              " AND c.deleted = 0 ORDER BY c.n LIMIT 1",
+                              "ii", message, (int64_t)QN_CHAT_ASSISTANT);
+    if (err)
+        return err;
+    int step = sqlite3_step(s);
+    if (step == SQLITE_ROW)
+        t->messages[0].next = qn_chats_text(t->arena, s, 0);
+    return qn_chats_done(t->d, s, step, e);
+}
+
 static qn_err read_one(struct qn_chats_task *t, struct qn_error *e)
 {
     struct qn_chats_at at;
     qn_err err = qn_chats_find_message(t, t->args, &at, e);
-    return err ? err : qn_chats_load_messages(t, e, "FROM message WHERE n = ?", "i", at.message);
+    if (!err)
+        err = qn_chats_load_messages(t, e, "FROM message WHERE n = ?", "i", at.message);
+    return err ? err : find_next(t, at.message, e);
 }
 
 void qn_chats_read_message(struct qn_chats *c, const char *owner, const char *message,

@@ -56,8 +56,7 @@ struct qn_answer {
     const struct qn_profile *profile;
     bool more; /* it continues an earlier text */
     int round; /* from 1: how many answers in a row have called tools before it, and itself */
-    char parent[QN_CHATS_ID_DIGITS + 1]; /* the answer that it continues; "": none */
-    qn_chats_fn begun_fn;                /* NULL: nothing waits */
+    qn_chats_fn begun_fn; /* NULL: nothing waits */
     void *begun_ctx;
 
     /* The request: made by a worker of the conversation, which is then freed. */

@@ -244,7 +244,6 @@ void qn_answer_next(struct qn_answer *x, const struct qn_chats_found *found)
                                                                         .model = x->model,
                                                                         .params = x->params});
     next->round = x->round + 1;
-    memcpy(next->parent, x->id, sizeof next->parent);
     begun(next, found);
     memcpy(x->next_id, next->id, sizeof x->next_id);
     x->view.next = x->next_id;
@@ -298,15 +297,6 @@ qn_err qn_answering_end_reasoning(struct qn_answering *a, const char *owner, con
                              "the reasoning cannot be ended: the model has not begun, or its "
                              "engine cannot do this; the whole answer can be stopped");
     return QN_OK;
-}
-
-const char *qn_answering_next(const struct qn_answering *a, const char *owner, const char *message)
-{
-    for (const struct qn_answer *x = a->answers; x; x = x->next)
-        if (!x->stored && *x->id && qn_str_eq(x->parent, message) &&
-            qn_str_eq(x->caller.owner, owner))
-            return x->id;
-    return NULL;
 }
 
 void qn_answering_drain(struct qn_answering *a)

@@ -84,10 +84,6 @@ qn_err qn_answering_allow(struct qn_answering *a, const char *owner, const char 
 /* The server is stopping: answers that wait for a permission end as INTERRUPTED. */
 void qn_answering_drain(struct qn_answering *a);
 
-/* The answer in progress that continues this one; NULL: there is none. Lent until the next turn of
- * the loop. */
-const char *qn_answering_next(const struct qn_answering *a, const char *owner, const char *message);
-
 /* For qn_chats_config.changed: ends the answers whose conversation was deleted. */
 void qn_answering_changed(struct qn_answering *a, const struct qn_chats_event *event);
 

@@ -47,6 +47,7 @@ struct qn_answer_view qn_answer_view_of(const struct qn_chat_message *m)
                                    .calls_changes = 1,
                                    .stats = m->stats,
                                    .finish = m->finish,
+                                   .next = m->next,
                                    .error = m->error};
 }
 

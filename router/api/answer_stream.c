@@ -32,7 +32,6 @@ struct reader {
     struct qn_answer_watcher watcher; /* .answer NULL: the answer is finished, in `arena` */
     struct qn_arena *arena;
     struct qn_answer_view view;
-    char next[QN_CHATS_ID_DIGITS + 1]; /* of the view */
     struct qn_answer_cursor cursor;
     struct qn_timer *alive, *again;
     struct qn_buf event;
@@ -175,9 +174,6 @@ static void read_message(void *ctx, const struct qn_chats_found *found)
         r->view = qn_answer_view_of(&found->messages[0]);
         r->arena = *found->arena;
         *found->arena = NULL;
-        const char *next = qn_answering_next(r->api->answering, r->caller.owner, r->id);
-        snprintf(r->next, sizeof r->next, "%s", next ? next : "");
-        r->view.next = next ? r->next : NULL;
     }
     open_stream(r);
 }

@@ -172,6 +172,7 @@ def test_a_call_is_run_and_the_model_goes_on(house, server):
     with chat.watch(answer) as late:
         late.end()
         assert [r for r in late.records if r["t"] == "calls"] == [{"t": "calls", "calls": [call]}]
+        assert late.records[-1] == records[0][-1]
 
 
 def test_the_model_is_offered_the_tools(house, server):
