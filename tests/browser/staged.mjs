@@ -26,7 +26,7 @@ export function useStagedRig() {
   const folder = mkdtempSync(path.join(tmpdir(), "quince-staged-")), engines = path.join(folder, "engines");
   mkdirSync(engines);
   copyFileSync(path.join(BUILD, "tests/fake_backend"), path.join(engines, "quince-llm"));
-  for (const name of ["quince-unpack", "quince-bridge", "quince-inspect"]) copyFileSync(path.join(BUILD, "bin", name), path.join(engines, name));
+  for (const name of ["quince-unpack", "quince-bridge", "quince-inspect", "quince-mcp"]) copyFileSync(path.join(BUILD, "bin", name), path.join(engines, name));
   const rig = useRig({ args: ["--backend-dir", engines] });
   let gates = 0;
   rig.gate = () => path.join(folder, `gate-${++gates}`);

@@ -283,7 +283,10 @@ def test_no_route_shows_a_key_where_files_are(house):
     chat = server.post("/internal/chats", {"title": "x"}, headers=bearer(KEY)).json["id"]
     message = server.post("/internal/messages", {"chat": chat, "role": "user", "text": "x"}, headers=bearer(KEY)).json
     blob = server.request("POST", "/internal/blobs", b"x", {**bearer(KEY), "Content-Type": "image/png"}).json["id"]
-    own_ids = {"/responses/{id}": answer.json["id"], "/responses/{id}/input_items": answer.json["id"],
+    mcp = server.post("/internal/mcp", {"name": "x", "kind": "http", "url": "http://localhost:1/"},
+                      headers=bearer(KEY)).json["id"]
+    server.post(f"/internal/mcp/{mcp}/refresh", {}, headers=bearer(KEY))
+    own_ids = {"/internal/mcp/{id}": mcp, "/responses/{id}": answer.json["id"], "/responses/{id}/input_items": answer.json["id"],
                "/internal/chats/{id}": chat, "/internal/messages/{id}": message["id"], "/internal/blobs/{id}": blob,
                "/internal/requests/{id}": answer.headers["X-Request-Id"].removeprefix("req_")}
     seen = set()

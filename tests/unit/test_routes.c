@@ -266,7 +266,7 @@ static void classes(void **state)
     enum { SPECIAL = sizeof special / sizeof *special };
     /* Each client's own data. */
     static const char *const own[] = {"/internal/chats", "/internal/messages", "/internal/presets",
-                                      "/internal/blobs"};
+                                      "/internal/blobs", "/internal/mcp"};
     const struct qn_route *row;
     size_t n = 0;
     for (; (row = qn_route_at(n)); n++) {
