@@ -132,6 +132,62 @@ static void an_answer_is_limited(void **state)
     free(text);
 }
 
+static void set_calls(const char *message, const char *calls)
+{
+    qn_chats_set_calls(chats, message, calls, on_found, NULL);
+    ok();
+}
+
+/* Calls are stored while the answer is unfinished; then the next answer is begun with its end. */
+static void an_answer_calls_and_goes_on(void **state)
+{
+    (void)state;
+    static const char done[] = "[{\"id\":\"c\",\"state\":\"done\",\"result\":\"r\"}]";
+    const char *a = begin("o", question);
+    set_calls(a, "[{\"id\":\"c\",\"state\":\"asking\"}]");
+    check_state(a, "", "", QN_CHAT_ANSWERING);
+    assert_string_equal(found.messages[0].calls, "[{\"id\":\"c\",\"state\":\"asking\"}]");
+    assert_null(found.messages[0].next);
+    qn_chats_finish(chats, a,
+                    &(struct qn_chat_end){.state = QN_CHAT_DONE,
+                                          .finish = "tool_calls",
+                                          .calls = done,
+                                          .next_model = "m2",
+                                          .next_params = "{\"seed\":1}"},
+                    on_found, NULL);
+    ok();
+    assert_int_equal(found.n_messages, 3); /* the path to the next one */
+    assert_string_equal(found.messages[1].calls, done);
+    const struct qn_chat_message *m = &found.messages[2];
+    assert_int_equal(m->state, QN_CHAT_QUEUED);
+    assert_string_equal(m->parent, a);
+    assert_string_equal(m->model, "m2");
+    assert_string_equal(m->params, "{\"seed\":1}");
+    assert_string_equal(found.chats[0].head, m->id);
+    const char *next = note_id(m->id);
+    m = read_message("o", a);
+    assert_string_equal(m->next, next);
+    assert_int_equal(m->state, QN_CHAT_DONE);
+    set_calls(next, "[]");
+    qn_chats_set_calls(chats, a, "[]", on_found, NULL);
+    assert_int_equal(await(), QN_ENOTFOUND); /* it is finished */
+}
+
+/* After a restart no call of an interrupted answer waits; texts that look like states stay. */
+static void calls_end_with_the_server(void **state)
+{
+    (void)state;
+    const char *a = begin("o", question);
+    set_calls(a, "[{\"arguments\":\"{\\\"state\\\":\\\"asking\\\"}\",\"state\":\"asking\"},"
+                 "{\"state\":\"running\"},{\"state\":\"done\",\"result\":\"r\"}]");
+    close_chats();
+    open_chats();
+    check_state(a, "", "", QN_CHAT_INTERRUPTED);
+    assert_string_equal(found.messages[0].calls,
+                        "[{\"arguments\":\"{\\\"state\\\":\\\"asking\\\"}\",\"state\":\"stopped\"},"
+                        "{\"state\":\"stopped\"},{\"state\":\"done\",\"result\":\"r\"}]");
+}
+
 static void a_deleted_chat_ends_its_answers(void **state)
 {
     (void)state;
@@ -193,6 +249,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_is_continued, setup, remove_world),
         cmocka_unit_test_setup_teardown(the_path_is_one_branch, setup, remove_world),
         cmocka_unit_test_setup_teardown(an_answer_is_limited, setup, remove_world),
+        cmocka_unit_test_setup_teardown(an_answer_calls_and_goes_on, setup, remove_world),
+        cmocka_unit_test_setup_teardown(calls_end_with_the_server, setup, remove_world),
         cmocka_unit_test_setup_teardown(a_deleted_chat_ends_its_answers, setup, remove_world),
         cmocka_unit_test_setup_teardown(killing_loses_nothing_reported, setup, remove_world),
     };
