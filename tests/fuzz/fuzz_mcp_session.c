@@ -22,7 +22,7 @@ static void must(bool yes)
 
 static void on_send(void *ctx, int64_t rpc, const char *json, size_t n)
 {
-    struct qn_json *doc;
+    struct qn_json *doc = NULL;
     (void)ctx;
     must(rpc >= 0 && !memchr(json, '\n', n) && !qn_json_parse(json, n, &doc, NULL));
     qn_json_free(doc);
