@@ -2,9 +2,9 @@
  * check and the connection cannot disagree about an address. */
 #include "registry/web_way.h"
 
+#include "base/public_address.h"
 #include "base/rand.h"
 #include "base/str.h"
-#include "base/public_address.h"
 
 #include <ctype.h>
 #include <stdio.h>
