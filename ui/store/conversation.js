@@ -2,7 +2,7 @@
  * signal of its own: when one changes, only that one is drawn again. */
 import { batch, computed, signal } from "../lib/html.js";
 import { del, get, patch, post } from "../lib/client.js";
-import { isUnfinished, messageOf } from "../lib/chat/records.js";
+import { isUnfinished, messageOf, WAITING } from "../lib/chat/records.js";
 import { branch, pathThrough, siblings, treeOf, withMessage, withoutBranch } from "../lib/chat/tree.js";
 import { changeChat } from "./chats.js";
 import { LiveAnswer } from "./live_answer.js";
@@ -22,7 +22,8 @@ export class Conversation {
     #own = new Map(); /* id -> when this tab has added it */
     #changed = new Set();
     #unsaved = {};
-    #saving = 0;
+    #saving = 0; /* timer of a save that is due; 0: none is */
+    #refused = null; /* called when settings are refused */
     #timer = 0;
     #round = 0;
 
@@ -156,8 +157,12 @@ export class Conversation {
     #follow(message) {
         if (this.#live.has(message.id))
             return;
-        const live = new LiveAnswer(message, (answer) =>
-            this.#ended(messageOf(this.#messages.get(message.id)?.peek() ?? message, answer)));
+        const live = new LiveAnswer(message, (answer) => batch(() => {
+            const ended = messageOf(this.#messages.get(message.id)?.peek() ?? message, answer);
+            this.#ended(ended);
+            if (answer.next)
+                this.#goOn(ended, answer.next);
+        }));
         this.#live.set(message.id, live);
         this.#noteUnfinished();
         if (this.shown && document.visibilityState === "visible")
@@ -172,6 +177,16 @@ export class Conversation {
                 this.#messages.get(message.id).value = message;
             this.#noteUnfinished();
         });
+    }
+
+    /* The server has begun the answer that goes on with the results of an answer's calls: its stream says
+     * the rest. */
+    #goOn({ id: parent, chat, model, params }, id) {
+        if (this.#messages.has(id) || !this.#messages.has(parent))
+            return;
+        this.#set({ id, chat, parent, model, params, role: "assistant", created: Date.now(), text: "", reasoning: "", parts: [],
+            calls: [], stats: {}, state: WAITING, finish: "", error: null });
+        this.tree.value = withMessage(this.tree.peek(), id, parent);
     }
 
     /* Streams are read while the page is seen. */
@@ -204,11 +219,24 @@ export class Conversation {
         this.#unsaved = { ...this.#unsaved, ...set };
         this.#setChat(this.chat.peek());
         clearTimeout(this.#saving);
-        this.#saving = setTimeout(() => this.#save().catch(failed), SAVE_MS);
+        this.#refused = failed;
+        this.#saving = setTimeout(() => this.#save(), SAVE_MS);
     }
 
+    /* Saves what was changed last, if it is not saved yet. */
     async #save() {
-        const set = this.#unsaved;
+        if (!this.#saving)
+            return;
+        clearTimeout(this.#saving);
+        this.#saving = 0;
+        try {
+            await this.#send(this.#unsaved);
+        } catch (error) {
+            this.#refused(error);
+        }
+    }
+
+    async #send(set) {
         const chat = await changeChat(this.id, set);
         if (this.#unsaved === set)
             this.#unsaved = {};
@@ -243,6 +271,7 @@ export class Conversation {
     /* Has a message answered; continuing: the same answer goes on. A refusal is kept in `failed`. */
     async answer(id, ask, { continuing = false } = {}) {
         this.failed.value = null;
+        await this.#save(); /* the answer is asked with the settings as they are shown */
         try {
             const body = continuing ? { ...ask, continue: true } : ask;
             this.#append(await post(`/internal/messages/${id}/answer`, body));
@@ -254,6 +283,11 @@ export class Conversation {
     /* reasoning: end only the thinking, the answer follows. */
     stop(id, { reasoning = false } = {}) {
         return post(`/internal/messages/${id}/stop`, reasoning ? { reasoning: true } : {});
+    }
+
+    /* Decides about a call that waits for a permission; allow: "once", "always", "no" or "never". */
+    allow(id, call, allow) {
+        return post(`/internal/messages/${id}/calls`, { call, allow });
     }
 
     /* Shows the branch through a message; the server remembers it for next time. */

@@ -9,15 +9,17 @@ export const newAnswer = (message) => ({
     text: message.text ?? "",
     reasoning: message.reasoning ?? "",
     calls: message.calls ?? [],
+    tools: [], /* the MCP servers whose tools are offered, as the record `tools` has them */
     stats: message.stats ?? {},
     state: message.state,
-    stage: "", /* "preparing", "downloading", "waiting", "loading", "computing"; "": not known */
+    stage: "", /* "preparing", "tools", "downloading", "waiting", "loading", "computing", "calls"; "": not known */
     place: 0, /* waiting: in the queue; 0: not known */
     reason: "", /* waiting: a sentence of the server, or "" */
     progress: null, /* loading: 0 to 1 */
     prompt: null, /* {done, total} tokens of the prompt */
     thinking: false, /* the reasoning goes on */
     finish: message.finish ?? "",
+    next: "", /* id of the answer that goes on with the results of the calls; "": none */
     error: message.error ?? null,
     ended: false,
 });
@@ -54,6 +56,9 @@ export function apply(answer, record) {
     case "prompt":
         answer.prompt = { done: record.done, total: record.total };
         return "state";
+    case "tools":
+        answer.tools = record.servers;
+        return "state";
     case "calls":
         answer.calls = record.calls;
         return "state";
@@ -69,6 +74,7 @@ export function apply(answer, record) {
         answer.state = record.state;
         answer.finish = record.finish ?? "";
         answer.error = record.error ?? null;
+        answer.next = record.next ?? "";
         answer.thinking = false;
         answer.ended = true;
         return "state";
@@ -77,8 +83,8 @@ export function apply(answer, record) {
     }
 }
 
-/* The message when the answer has ended. */
+/* The message when the answer has ended. `tools` is not stored: it is known as long as the page is open. */
 export const messageOf = (message, answer) => ({
     ...message, text: answer.text, reasoning: answer.reasoning, calls: answer.calls, stats: answer.stats,
-    state: answer.state, finish: answer.finish, error: answer.error,
+    state: answer.state, finish: answer.finish, error: answer.error, ...answer.tools.length && { tools: answer.tools },
 });

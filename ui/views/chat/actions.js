@@ -43,7 +43,7 @@ function Branches({ conversation, id, at, of }) {
 function answerItems(conversation, message, of) {
     const others = chatModels.value.filter((m) => m.id !== message.model).slice(0, OTHER_MODELS_MAX);
     return [
-        { text: t("chat.continue"), icon: "play",
+        !message.calls?.length && { text: t("chat.continue"), icon: "play",
             run: () => conversation.answer(message.id, askOf(conversation), { continuing: true }) },
         of > 1 && { text: t("chat.compare"), icon: "columns", run: () => { comparing.value = { conversation, id: message.id }; } },
         others.length > 0 && null,
@@ -66,15 +66,15 @@ function items(conversation, message, of) {
 }
 
 export function Actions({ conversation, message, live, at, of, last }) {
-    const answer = message.role === "assistant";
+    const answer = message.role === "assistant", said = !answer || message.text !== "";
     return html`<footer class=${"actions" + (last ? " last" : "")}>
         ${of > 1 && html`<${Branches} conversation=${conversation} id=${message.id} at=${at} of=${of} />`}
         ${!live && html`
-            <${IconButton} icon="copy" label=${t("chat.copy_message")} onClick=${() => copy(message.text)} />
-            <${IconButton} icon="edit" label=${t("chat.edit")} onClick=${() => { editing.value = message.id; }} />
+            ${said && html`<${IconButton} icon="copy" label=${t("chat.copy_message")} onClick=${() => copy(message.text)} />
+            <${IconButton} icon="edit" label=${t("chat.edit")} onClick=${() => { editing.value = message.id; }} />`}
             ${answer && html`<${IconButton} icon="retry" label=${t("chat.retry")}
                 onClick=${() => conversation.answer(message.parent, askOf(conversation))} />
-            <${ReadAloud} text=${message.text} />`}
+            ${said && html`<${ReadAloud} text=${message.text} />`}`}
             <${Menu} label=${t("chat.more")} items=${items(conversation, message, of)} />
             ${answer && html`<${Figures} model=${message.model} stats=${message.stats} />`}`}
     </footer>`;

@@ -1,19 +1,28 @@
 /* Tells readers who hear the page how an answer goes on: whole sentences, a few at a time. */
-import { html, useEffect, useState } from "../../lib/html.js";
+import { html, useEffect, useRef, useState } from "../../lib/html.js";
+import { isAsking } from "../../lib/chat/calls.js";
 import { sentences } from "../../lib/chat/sentences.js";
 import { t } from "../../lib/i18n.js";
+import { keyNames } from "../../lib/keys.js";
 
 const EVERY_MS = 1500;
 
+/* A call of a tool that waits for a permission. */
+function Question({ live }) {
+    const call = live?.state.value.calls.find(isAsking);
+    return html`<div class="visually-hidden" role="alert">${call &&
+        `${t("chat.call.wants", { tool: call.tool, server: call.server_name })} ${t("chat.call.wants_key", { keys: keyNames("alt+p").join("+") })}`}</div>`;
+}
+
 export function Announcer({ conversation }) {
-    const [said, setSaid] = useState("");
+    const [said, setSaid] = useState(""), before = useRef(null); /* the end of the answer that this one goes on from */
     const id = conversation.busy.value;
+    const live = id ? conversation.live(id) : null;
     useEffect(() => {
-        const live = id && conversation.live(id);
         if (!live)
             return undefined;
         const next = sentences(t("chat.code"));
-        setSaid(t("chat.answer_begins"));
+        setSaid(before.current ?? t("chat.answer_begins"));
         const timer = setInterval(() => {
             const more = next(live.answer.text);
             if (more)
@@ -21,8 +30,10 @@ export function Announcer({ conversation }) {
         }, EVERY_MS);
         return () => {
             clearInterval(timer);
-            setSaid(`${next(live.answer.text, true)} ${t("chat.answer_ends")}`);
+            const rest = next(live.answer.text, true);
+            before.current = live.answer.next ? rest : null;
+            setSaid(live.answer.next ? rest : `${rest} ${t("chat.answer_ends")}`);
         };
     }, [id]);
-    return html`<div class="visually-hidden" aria-live="polite">${said}</div>`;
+    return html`<div class="visually-hidden" aria-live="polite">${said}</div><${Question} live=${live} />`;
 }

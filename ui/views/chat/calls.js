@@ -1,27 +1,18 @@
-/* The tools that a model has called, each with what it asked and what it got. */
+/* The tools that a model has called, and the servers whose tools could not be offered. */
 import { html } from "../../lib/html.js";
+import { unavailable } from "../../lib/chat/calls.js";
 import { t } from "../../lib/i18n.js";
+import { href } from "../../lib/route.js";
 import { Icon } from "../../components/icon.js";
+import { Call } from "./call.js";
 
-/* JSON with line breaks; other texts as they are. */
-function pretty(text) {
-    try {
-        return JSON.stringify(JSON.parse(text), null, 2);
-    } catch {
-        return text;
-    }
+/* tools: as the record of that name has them. */
+export function NotOffered({ tools }) {
+    return unavailable(tools).map((one) => html`<p key=${one.id} class="not-offered"><${Icon} name="warning" size="16" />
+        <span>${t("chat.tools.failed", { name: one.name, reason: one.error })} <a href=${href("server", "tools")}>${t("chat.tools.go")}</a></span></p>`);
 }
 
-const STATES = { running: "chat.call.running", done: "chat.call.done", failed: "chat.call.failed", denied: "chat.call.denied" };
-
-const Call = ({ call }) => html`<details class="call">
-    <summary><${Icon} name="tool" size="16" /> <bdi>${call.name}</bdi>
-        <span class="hint">${t(STATES[call.state] ?? "chat.call.asked")}</span></summary>
-    ${call.arguments && html`<h4>${t("chat.call.arguments")}</h4><pre tabindex="0">${pretty(call.arguments)}</pre>`}
-    ${call.result && html`<h4>${t("chat.call.result")}</h4><pre tabindex="0">${pretty(call.result)}</pre>`}
-</details>`;
-
-export function Calls({ calls, live }) {
-    const all = live?.state.value.calls ?? calls ?? [];
-    return all.length > 0 && html`<div class="calls">${all.map((call) => html`<${Call} key=${call.id} call=${call} />`)}</div>`;
+export function Calls({ calls, conversation, id }) {
+    return calls.length > 0 && html`<div class="calls">${calls.map((call) => html`<${Call} key=${call.id} call=${call}
+        allow=${(how) => conversation.allow(id, call.id, how)} />`)}</div>`;
 }

@@ -11,6 +11,7 @@ import { ContextGauge } from "./context_gauge.js";
 import { Dictate } from "./dictate.js";
 import { dropped } from "./drop.js";
 import { ModelPicker } from "./model_picker.js";
+import { OfferedMark } from "./offered.js";
 import { begin } from "./begin.js";
 import { askOf, settingsOf } from "./settings.js";
 import { editing, enterIsLine } from "./ui_state.js";
@@ -61,7 +62,7 @@ export function Composer({ conversation }) {
     const id = conversation?.id ?? "";
     const [text, setText] = useState(() => readDraft(id)), [items, setItems] = useState([]), [busy, setBusy] = useState(false);
     const area = useRef(null);
-    const { model } = settingsOf(conversation);
+    const { model, params } = settingsOf(conversation);
     const why = whyNot(items, model), running = conversation?.busy.value ?? null;
     const add = (files) => setItems((before) => withFiles(before, files));
     const change = (value) => {
@@ -132,6 +133,7 @@ export function Composer({ conversation }) {
                 <${Attach} add=${add} />
                 <${Dictate} add=${(said) => change(text ? `${text} ${said}` : said)} />
                 <${ModelPicker} conversation=${conversation} />
+                <${OfferedMark} n=${params.mcp?.length ?? 0} />
                 <span class="space"></span>
                 ${conversation && html`<${ContextGauge} conversation=${conversation} />`}
                 ${running ? html`<${IconButton} icon="stop" class="send" label=${t("chat.stop")} onClick=${() => conversation.stop(running).catch(toastError)} />` :

@@ -44,8 +44,10 @@ export function Failure({ error, model, retry }) {
 
 const NOTES = { stopped: "chat.ended.stopped", cut: "chat.ended.cut", interrupted: "chat.ended.interrupted" };
 
-/* A line for an answer that is not complete but has not failed. */
-export function EndNote({ state, goOn }) {
-    return NOTES[state] && html`<p class="end-note"><${Icon} name="info" size="16" /> ${t(NOTES[state])}
-        <${Button} small kind="quiet" icon="play" onClick=${goOn}>${t("chat.continue")}<//></p>`;
+/* A line for an answer that is not complete but has not failed. goOn: it goes on where it ended; again: the
+ * message is answered anew, where tools were called and have returned nothing. */
+export function EndNote({ message: { state, finish, calls }, goOn, again }) {
+    const note = finish === "rounds" ? "chat.ended.rounds" : NOTES[state], anew = calls?.length > 0 && finish !== "rounds";
+    return note && html`<p class="end-note"><${Icon} name="info" size="16" /> ${t(note)}
+        <${Button} small kind="quiet" icon=${anew ? "retry" : "play"} onClick=${anew ? again : goOn}>${t(anew ? "chat.retry" : "chat.continue")}<//></p>`;
 }

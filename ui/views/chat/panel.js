@@ -1,9 +1,10 @@
-/* The settings of one conversation: preset, system prompt, parameters, form of the answers. */
+/* The settings of one conversation: preset, system prompt, tools, parameters, form of the answers. */
 import { html, useEffect, useRef } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { Button, IconButton } from "../../components/button.js";
 import { NumberField, Select, TextField, Toggle } from "../../components/field.js";
 import { modelOf } from "../../store/chat_models.js";
+import { Offered } from "./offered.js";
 import { OutputForm } from "./output_form.js";
 import { Presets } from "./presets.js";
 import { changeSettings, settingsOf } from "./settings.js";
@@ -37,6 +38,7 @@ export function Panel({ conversation }) {
     const change = (set) => changeSettings(conversation, set);
     const set = (name, value) => change({ params: withParam(params, name, value) });
     const { capabilities = [], labels = [] } = modelOf(model) ?? {};
+    const { mcp, ...others } = params;
     const reasons = [...capabilities, ...labels].includes("reasoning") || "reasoning_effort" in params;
     useEffect(() => first.current.querySelector("select").focus(), []);
     return html`<aside class="chat-panel" aria-label=${t("chat.settings")} ref=${first}>
@@ -47,12 +49,13 @@ export function Panel({ conversation }) {
             onInput=${(value) => change({ system: value })} />
         ${reasons && html`<${Select} label=${t("chat.effort")} value=${params.reasoning_effort ?? ""}
             options=${EFFORTS.map((e) => [e, t(`chat.effort.${e || "default"}`)])} onChange=${(value) => set("reasoning_effort", value)} />`}
+        <${Offered} value=${params.mcp} onChange=${(value) => set("mcp", value)} able=${capabilities.includes("tools")} />
         <${OutputForm} value=${params.response_format} onChange=${(value) => set("response_format", value)} />
         <h3>${t("chat.params")}</h3>
         <${Numbers} params=${params} set=${set} />
         <${TextField} label=${t("chat.param.stop")} hint=${t("chat.param.stop.hint")} rows="2" value=${(params.stop ?? []).join("\n")}
             onInput=${(value) => set("stop", value.trim() ? value.split("\n").filter(Boolean) : null)} />
-        <${Button} small icon="retry" disabled=${!Object.keys(params).length} onClick=${() => change({ params: {} })}>${t("chat.params_reset")}<//>
+        <${Button} small icon="retry" disabled=${!Object.keys(others).length} onClick=${() => change({ params: mcp ? { mcp } : {} })}>${t("chat.params_reset")}<//>
         <h3>${t("chat.all_chats")}</h3>
         <${Toggle} label=${t("chat.enter_is_line")} hint=${t("chat.enter_is_line_hint")} checked=${enterIsLine.value}
             onChange=${(on) => { enterIsLine.value = on; }} />

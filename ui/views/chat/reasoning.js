@@ -1,20 +1,11 @@
 /* What a model thought before its answer: folded, with how long it took. */
-import { html, useEffect, useState } from "../../lib/html.js";
+import { html, useState } from "../../lib/html.js";
 import { duration } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { Button } from "../../components/button.js";
 import { toastError } from "../../components/toast.js";
+import { Elapsed } from "./elapsed.js";
 import { Markdown } from "./markdown.js";
-
-/* The time since this component appeared, each second. */
-function Running() {
-    const [since] = useState(Date.now), [now, setNow] = useState(since);
-    useEffect(() => {
-        const timer = setInterval(() => setNow(Date.now()), 1000);
-        return () => clearInterval(timer);
-    }, []);
-    return html`<span class="thinking">${t("chat.thinking")} ${now > since && duration(Math.round((now - since) / 1000) * 1000)}</span>`;
-}
 
 export function Reasoning({ text, live, ms, conversation, id }) {
     const [open, setOpen] = useState(false);
@@ -24,7 +15,7 @@ export function Reasoning({ text, live, ms, conversation, id }) {
     const stop = () => conversation.stop(id, { reasoning: true }).catch(toastError);
     return html`<div class="reasoning">
         <details open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}>
-            <summary>${thinking ? html`<${Running} />` :
+            <summary>${thinking ? html`<${Elapsed} text=${t("chat.thinking")} />` :
         ms > 0 ? t("chat.thought_for", { time: duration(ms) }) : t("chat.thought")}</summary>
             ${open && html`<${Markdown} text=${text} live=${live} part="reasoning" />`}
         </details>

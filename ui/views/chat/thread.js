@@ -1,5 +1,6 @@
 /* The messages of a conversation, one below the other. */
 import { html, useEffect, useRef, useState } from "../../lib/html.js";
+import { awaitsNext } from "../../lib/chat/calls.js";
 import { t } from "../../lib/i18n.js";
 import { route } from "../../lib/route.js";
 import { useKeys } from "../../lib/keys.js";
@@ -10,6 +11,7 @@ import { Announcer } from "./announcer.js";
 import { Chunk, chunksOf } from "./chunk.js";
 import { Failure } from "./failure.js";
 import { useFollowEnd } from "./follow_end.js";
+import { toPermission } from "./permission.js";
 import { askOf, settingsOf } from "./settings.js";
 
 const LATE_MS = 1000;
@@ -41,9 +43,13 @@ function useNamedMessage(conversation, list) {
     return known ? name : null;
 }
 
-const lastIsMine = (conversation, ids) => ids.length > 0 && conversation.message(ids.at(-1))?.peek().role === "user";
+/* Whether the last message is to be answered: one of the reader, or results of tools. */
+function lastWaits(conversation, ids) {
+    const message = ids.length > 0 && conversation.message(ids.at(-1))?.value;
+    return message && (message.role === "user" || awaitsNext(message));
+}
 
-/* A message of the reader that nothing has answered: another tab was closed, or its answer deleted. */
+/* A message that nothing has answered: another tab was closed, its answer deleted, or the server stopped. */
 function Unanswered({ conversation, id }) {
     const [late, setLate] = useState(false);
     useEffect(() => {
@@ -60,11 +66,12 @@ export function Thread({ conversation }) {
     const marked = useNamedMessage(conversation, list);
     useEffect(() => {
         /* What the reader has just sent is seen. */
-        if (conversation.busy.peek() === ids.at(-1) && ids.length)
+        if (conversation.busy.peek() === ids.at(-1) && ids.length && conversation.message(ids.at(-2))?.peek().role === "user")
             toEnd();
     }, [ids.at(-1)]);
     useKeys([
         { keys: "alt+arrowup", text: "chat.key.up", group: "chat", run: () => step(list.current, -1) },
+        { keys: "alt+p", text: "chat.key.permission", group: "chat", run: () => toPermission(list.current) },
         { keys: "alt+arrowdown", text: "chat.key.down", group: "chat", run: () => step(list.current, 1) },
     ], [conversation.id]);
     return html`<div class="thread-scroll" ref=${scroll}>
@@ -74,7 +81,7 @@ export function Thread({ conversation }) {
             ${chunks.map((list, i) => html`<${Chunk} key=${i} conversation=${conversation} ids=${list} last=${ids.at(-1)}
                 near=${i >= chunks.length - 2} marked=${marked} />`)}
             ${failed && html`<${Failure} error=${failed.error} model=${settingsOf(conversation).model} retry=${failed.again} />`}
-            ${!failed && lastIsMine(conversation, ids) && html`<${Unanswered} key=${ids.at(-1)} conversation=${conversation} id=${ids.at(-1)} />`}
+            ${!failed && lastWaits(conversation, ids) && html`<${Unanswered} key=${ids.at(-1)} conversation=${conversation} id=${ids.at(-1)} />`}
         </section>
         <${Announcer} conversation=${conversation} />
         ${!atEnd && html`<div class="to-end"><${IconButton} icon="down" label=${t("chat.to_end")} onClick=${toEnd} /></div>`}

@@ -1,4 +1,4 @@
-/* What an answer waits for before its first word: its turn, the model, its prompt. */
+/* What an answer waits for before its first word: tools, its turn, the model, its prompt. */
 import { html } from "../../lib/html.js";
 import { number } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
@@ -8,6 +8,7 @@ import { Progress } from "../../components/progress.js";
 function stepOf({ stage, place, reason, progress, prompt }) {
     switch (stage) {
     case "preparing":
+    case "tools":
     case "downloading":
         return { text: t(`chat.stage.${stage}`) };
     case "waiting":
@@ -23,7 +24,7 @@ function stepOf({ stage, place, reason, progress, prompt }) {
 
 export function Waiting({ live }) {
     const state = live.state.value;
-    if (state.ended || state.text || state.reasoning)
+    if (state.ended || state.text || state.reasoning || state.calls.length)
         return null;
     const { text, share } = stepOf(state);
     return html`<div class="waiting">

@@ -1,5 +1,5 @@
-/* The server view: what it does now and did, its log, settings, keys, engines, and how programs are
- * connected to it. Each part has an address: /app/server/PART. */
+/* The server view: what it does now and did, its log, settings, keys, engines, tools, and how programs
+ * are connected to it. Each part has an address: /app/server/PART. */
 import { html, useEffect } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { go, href, route } from "../../lib/route.js";
@@ -15,10 +15,11 @@ import { Logs } from "./logs.js";
 import { Overview } from "./overview.js";
 import { Requests } from "./requests.js";
 import { Settings } from "./settings.js";
+import { Tools } from "./tools.js";
 
 await useStyles("server");
 
-const PARTS = { overview: Overview, requests: Requests, logs: Logs, settings: Settings, keys: Keys, engines: Engines, connect: Connect };
+const PARTS = { overview: Overview, requests: Requests, logs: Logs, settings: Settings, keys: Keys, engines: Engines, tools: Tools, connect: Connect };
 
 const address = (part) => href("server", part === "overview" ? "" : part);
 
