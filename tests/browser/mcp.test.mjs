@@ -24,6 +24,7 @@ const wants = (t, tool, server) => t("chat.call.wants").replace("{tool}", tool).
 /** A journey that begins without MCP servers. */
 const journey = (name, how, steps) => rig.journey(name, { path: null, ...how }, async (window) => {
   await removeAll(window.server);
+  if (how.at) await window.open(how.at);
   await steps(window);
 });
 
@@ -42,7 +43,7 @@ const permission = (page, t, tool) => page.getByRole("group", { name: wants(t, t
 const decide = (page, t, how) => page.locator(".permission").getByRole("button", { name: t(`chat.call.allow.${how}`) }).click();
 const call = (page, state) => page.locator(`details.call.${state}`);
 
-journey("the first server: an address with a token", { path: "/app/server/tools" }, async ({ page, t, axe, server }) => {
+journey("the first server: an address with a token", { at: "/app/server/mcp" }, async ({ page, t, axe, server }) => {
   const url = await over({ token: "t0ken" });
   await page.getByRole("heading", { name: t("server.mcp.none") }).waitFor();
   await page.getByRole("button", { name: t("server.mcp.add") }).click();
@@ -90,7 +91,7 @@ journey("the first server: an address with a token", { path: "/app/server/tools"
   assert.deepEqual((await server.api("/internal/mcp")).servers, []);
 });
 
-journey("a program: pasted, refused at the field, with a secret", { path: "/app/server/tools", allow: [/status of 4/] }, async ({ page, t, axe, server }) => {
+journey("a program: pasted, refused at the field, with a secret", { at: "/app/server/mcp", allow: [/status of 4/] }, async ({ page, t, axe, server }) => {
   await page.getByRole("button", { name: t("server.mcp.add") }).click();
   const dialog = page.getByRole("dialog"), save = dialog.getByRole("button", { name: t("action.save") });
   await dialog.getByText(t("server.mcp.paste")).click();
@@ -128,7 +129,7 @@ journey("a program: pasted, refused at the field, with a secret", { path: "/app/
   await dialog.locator(".field-error", { hasText: "mine" }).waitFor();
 });
 
-journey("a server that fails tells why", { path: "/app/server/tools" }, async (window) => {
+journey("a server that fails tells why", { at: "/app/server/mcp" }, async (window) => {
   const { page, t, server, open } = window;
   await addProgram(server, "broken", { mode: "die" });
   await page.getByRole("button", { name: named(t, "server.mcp.refresh_name", "broken") }).click();
@@ -183,7 +184,7 @@ journey("always: the next call is not asked about", {}, async (window) => {
   assert.equal(await call(page, "done").count(), 2);
   assert.deepEqual((await server.api(`/internal/mcp/${id}`)).permissions, { add: "always" });
   await page.getByRole("link", { name: t("nav.server") }).click();
-  await page.goto(`/app/server/tools?open=${id}`);
+  await page.goto(`/app/server/mcp?open=${id}`);
   await settled(page);
   assert.equal(await page.getByRole("combobox", { name: named(t, "server.mcp.permission_of", "add"), exact: true }).inputValue(), "always");
 });

@@ -1,6 +1,7 @@
 // Every address of the page that is looked at by itself: views.test.mjs checks each with axe in both themes and at 360
 // pixels, and `scripts/dev shots` takes its picture. A view that needs more than its address has `prepare`, which gets
 // {page, server} after the page has opened; it may run several times on one server.
+import { command as mcpCommand, removeAll as removeMcp } from "./mcp_kit.mjs";
 import { STARTER } from "./server.mjs";
 
 const say = (server, more = {}) => server.api("/v1/chat/completions",
@@ -42,8 +43,45 @@ async function withoutMediaModels({ page, server }) {
   await page.locator("#main .empty").first().waitFor();
 }
 
+const SERVE_MCP = { name: "sums", kind: "stdio", ...mcpCommand(), read: ["/tmp"], env: { KEY: "x" } };
+
+/** No MCP server, or one that has listed its tools and one that fails. */
+async function withoutMcp({ page, server }) {
+  await removeMcp(server);
+  await page.getByRole("heading", { level: 2 }).first().waitFor();
+}
+
+async function withMcp({ page, server }) {
+  await removeMcp(server);
+  for (const more of [SERVE_MCP, { ...SERVE_MCP, ...mcpCommand("die"), name: "broken" }]) {
+    const { id } = await server.api("/internal/mcp", more);
+    await server.api(`/internal/mcp/${id}/refresh`, {});
+  }
+  await page.locator(".mcp-server summary").first().click();
+  await page.locator(".mcp-tool").first().waitFor();
+}
+
+const call = (id, state, result) => ({ id, name: `sums__${id}`, arguments: '{"a":1,"b":2}', server: "0".repeat(32), server_name: "sums", tool: id,
+  state, ...result && { result } });
+
+/** A conversation in which tools were called. */
+async function someCalls({ page, server }) {
+  const calls = [call("add", "done", "3"), call("sub", "failed", "the server did not answer within 60 s"),
+    call("echo", "denied", "The user did not allow this call."), call("wait", "stopped")];
+  const messages = [{ id: "1".repeat(32), parent: null, role: "user", created: 1, text: "What is 1 + 2?" },
+    { id: "2".repeat(32), parent: "1".repeat(32), role: "assistant", created: 2, text: "Let me see.", calls, model: STARTER, state: "done", finish: "tool_calls" },
+    { id: "3".repeat(32), parent: "2".repeat(32), role: "assistant", created: 3, text: "It is 3.", model: STARTER, state: "done", finish: "stop" }];
+  await server.api("/internal/chats/import", { format: "quince-chats", version: 1,
+    chats: [{ id: "4".repeat(32), title: "Sums", created: 1, updated: 3, head: "3".repeat(32), messages }] });
+  const { chats } = await server.api("/internal/chats");
+  await page.goto(`/app/chat/${chats.find(({ title }) => title === "Sums").id}`);
+  await page.locator("details.call").first().waitFor();
+  for (const summary of await page.locator("details.call summary").all()) await summary.click();
+}
+
 export const VIEWS = [
   { name: "chat", path: "/app/chat" },
+  { name: "chat-calls", path: "/app/chat", prepare: someCalls },
   { name: "models", path: "/app/models" },
   { name: "models-get", path: "/app/models?show=get&all=1" },
   { name: "models-downloads", path: "/app/models?show=downloads" },
@@ -65,5 +103,7 @@ export const VIEWS = [
   { name: "server-settings", path: "/app/server/settings" },
   { name: "server-keys", path: "/app/server/keys" },
   { name: "server-engines", path: "/app/server/engines" },
+  { name: "server-mcp-none", path: "/app/server/mcp", prepare: withoutMcp },
+  { name: "server-mcp", path: "/app/server/mcp", prepare: withMcp },
   { name: "server-connect", path: "/app/server/connect" },
 ];

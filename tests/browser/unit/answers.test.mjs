@@ -1,6 +1,7 @@
 /* Records of a stream, the difference of answers, sentences that are read aloud, the context's gauge, files. */
 import assert from "node:assert/strict";
 import test from "node:test";
+import { awaitsNext, hasArguments, pretty, shownCalls, unavailable } from "../../../ui/lib/chat/calls.js";
 import { diffWords } from "../../../ui/lib/chat/diff.js";
 import { kindOf, refusal } from "../../../ui/lib/chat/files.js";
 import { gauge } from "../../../ui/lib/chat/gauge.js";
@@ -100,4 +101,34 @@ test("a preset is recognised by its settings, in whichever order they are", () =
   assert.equal(presetOf([], one), null);
   assert.equal(isBare({ system: "", params: {} }), true);
   assert.equal(isBare(one), false);
+});
+
+test("which servers are offered, and which answer goes on", () => {
+  const answer = newAnswer({ id: "m", state: "queued" });
+  const servers = [{ id: "1", name: "a", tools: 2, error: null }, { id: "2", name: "b", tools: 0, error: "it has ended" }];
+  const calls = [{ id: "c", name: "a__f", state: "asking" }];
+  for (const record of [{ t: "tools", servers }, { t: "state", state: "answering", stage: "calls" }, { t: "calls", calls },
+    { t: "end", state: "done", finish: "tool_calls", next: "n" }])
+    assert.equal(apply(answer, record), "state");
+  assert.deepEqual([answer.tools, answer.calls, answer.next], [servers, calls, "n"]);
+  assert.deepEqual(unavailable(answer.tools).map((one) => one.name), ["b"]);
+  assert.deepEqual(unavailable(undefined), []);
+  assert.deepEqual(messageOf({ id: "m" }, answer).tools, servers);
+});
+
+test("calls as they are shown, whatever an imported message has", () => {
+  assert.deepEqual(shownCalls(null, false), []);
+  assert.deepEqual(shownCalls([null, 3, { id: "1", name: "f", arguments: { a: 1 }, result: null, state: "asking", more: 1 }], false),
+    [{ id: "1", name: "f", arguments: '{"a":1}', state: "stopped" }]);
+  assert.deepEqual(shownCalls([{ state: "asking" }], true), [{ id: "0", name: "", arguments: "", state: "asking" }]);
+  assert.deepEqual(["", "{}", " { } ", "[1]", '{"a":1}'].map((text) => hasArguments({ arguments: text })), [false, false, false, true, true]);
+  assert.equal(pretty('{"a":[1]}'), '{\n  "a": [\n    1\n  ]\n}');
+  assert.equal(pretty("[1"), "[1");
+});
+
+test("results that nothing has answered", () => {
+  const message = { role: "assistant", state: "done", finish: "tool_calls", calls: [{ result: "" }] };
+  assert.equal(awaitsNext(message), true);
+  for (const other of [{ state: "stopped" }, { finish: "stop" }, { calls: [{ result: "" }, {}] }, { calls: [] }, { role: "user" }])
+    assert.equal(awaitsNext({ ...message, ...other }), false, JSON.stringify(other));
 });

@@ -6,6 +6,7 @@ import test from "node:test";
 import { addressesOf, APIS, ollamaUrl, PROGRAMS } from "../../../ui/lib/server/connect.js";
 import { knows, pointsOf, sampleOf, SPAN_MS, withSample } from "../../../ui/lib/server/history.js";
 import { lineOf, LogBuffer, placeOf, requestOf } from "../../../ui/lib/server/log_buffer.js";
+import * as mcp from "../../../ui/lib/server/mcp.js";
 import { bodyOf, choicesOf, filtered, merged, readable } from "../../../ui/lib/server/requests.js";
 import { CHOICES, editorOf, given, GROUPS, grouped, shown } from "../../../ui/lib/server/settings.js";
 import { areaPath, linePath, roundUp, segments, summary } from "../../../ui/lib/plot.js";
@@ -225,4 +226,60 @@ test("every program is told the address, and has its texts", async () => {
     assert.doesNotMatch(PROGRAMS.curl({ ...what, hasKeys: false })[0][1], /Bearer/);
     assert.doesNotThrow(() => JSON.parse(PROGRAMS.vscode(what)[0][1]));
     assert.deepEqual(JSON.parse(PROGRAMS.vscode(what)[0][1])[0].models[0].maxOutputTokens, 500);
+});
+
+// ---- MCP servers ----
+
+const WEB = { kind: "http", name: "web", url: "https://a/mcp", has_token: true, call_s: 60, enabled: true, state: "off" };
+const PROGRAM = { kind: "stdio", name: "files", command: "npx", args: ["-y", "it"], env: ["KEY", "OLD"], read: ["/a"], write: [], call_s: 5 };
+
+test("a form that is not changed changes nothing", () => {
+    assert.deepEqual(mcp.changesOf(mcp.formOf(WEB), WEB), {});
+    assert.deepEqual(mcp.changesOf(mcp.formOf(PROGRAM), PROGRAM), {});
+    /* An argument that no line of the field could be stays as well. */
+    const odd = { ...PROGRAM, args: ["two\nlines", ""] };
+    assert.deepEqual(mcp.changesOf(mcp.formOf(odd), odd), {});
+});
+
+test("only what has changed is sent; secrets are kept unless they are given or removed", () => {
+    const web = mcp.formOf(WEB);
+    assert.equal(web.token, "");
+    assert.deepEqual(mcp.changesOf({ ...web, name: " x " }, WEB), { name: "x" });
+    assert.deepEqual(mcp.changesOf({ ...web, token: "t" }, WEB), { token: "t" });
+    assert.deepEqual(mcp.changesOf({ ...web, dropToken: true }, WEB), { token: null });
+    assert.deepEqual(mcp.changesOf({ ...web, call_s: null }, WEB), {});
+    const form = mcp.formOf(PROGRAM), [key, old] = form.env, more = { name: "NEW", value: "", stored: false };
+    assert.deepEqual(form.env.map((one) => one.value), ["", ""]);
+    assert.deepEqual(mcp.changesOf({ ...form, env: [{ ...key, value: "1" }, more] }, PROGRAM), { env: { KEY: "1", NEW: "", OLD: null } });
+    assert.deepEqual(mcp.changesOf({ ...form, env: [key, old, { ...more, name: "" }] }, PROGRAM), {});
+    assert.deepEqual(mcp.changesOf({ ...form, args: "a\n\n b ", read: "" }, PROGRAM), { args: ["a", "b"], read: [] });
+});
+
+test("a new server has the members of its kind", () => {
+    const form = { ...mcp.formOf(), name: "n", url: " https://a ", command: "x", args: "1" };
+    assert.deepEqual(mcp.bodyOf(form), { name: "n", kind: "http", call_s: 60, url: "https://a" });
+    assert.deepEqual(mcp.bodyOf({ ...form, kind: "stdio", env: [{ name: "A", value: "b", stored: false }], call_s: null }),
+        { name: "n", kind: "stdio", command: "x", args: ["1"], env: { A: "b" }, read: [], write: [] });
+});
+
+test("a configuration of another program", () => {
+    const entry = { command: "npx", args: ["-y", "it"], env: { KEY: "k", N: 1 } }, all = { mcpServers: { it: entry, other: {} } };
+    for (const text of [all, all.mcpServers]) {
+        const form = mcp.formOfConfig(JSON.stringify(text));
+        assert.deepEqual([form.kind, form.name, form.command, form.args], ["stdio", "it", "npx", "-y\nit"]);
+        assert.deepEqual(form.env, [{ name: "KEY", value: "k", stored: false }, { name: "N", value: "1", stored: false }]);
+    }
+    assert.equal(mcp.formOfConfig(JSON.stringify(entry)).name, "");
+    const web = mcp.formOfConfig('{"servers":{"w":{"type":"http","url":"https://a","headers":{"Authorization":"Bearer t"}}}}');
+    assert.deepEqual([web.kind, web.name, web.url, web.token], ["http", "w", "https://a", "t"]);
+    for (const text of ["", "{}", "[]", "3", "null", "{", '{"a":{"command":3}}', '{"a":null}', '{"mcpServers":{}}', '{"a":{"command":"x","args":"y"}}'])
+        assert.equal(mcp.formOfConfig(text), null, text);
+});
+
+test("fields of errors, permissions, states", () => {
+    assert.deepEqual(["args[0]", "env.KEY", "url", "", undefined].map(mcp.fieldOf), ["args", "env", "url", "", ""]);
+    const tools = (...list) => list.map((permission) => ({ permission }));
+    assert.deepEqual([[], tools("ask"), tools("ask", "ask"), tools("ask", "never")].map(mcp.commonPermission), ["", "ask", "ask", ""]);
+    assert.deepEqual([mcp.stateOf(WEB), mcp.stateOf({ ...WEB, enabled: false })], ["off", "disabled"]);
+    assert.deepEqual([mcp.whereOf(WEB), mcp.whereOf(PROGRAM)], ["https://a/mcp", "npx -y it"]);
 });

@@ -11,13 +11,26 @@ export function pretty(text) {
 
 export const isAsking = (call) => call.state === "asking";
 
-/* Whether the arguments say nothing. */
-export const isBare = (call) => !call.arguments || /^\s*(\{\s*\})?\s*$/.test(call.arguments);
+/* Whether the arguments say something. */
+export const hasArguments = (call) => !/^\s*(\{\s*\})?\s*$/.test(call.arguments);
+
+const TEXTS = ["id", "name", "arguments", "server", "server_name", "tool", "state", "result"];
+const OPEN = ["asking", "running"];
+
+const textOf = (value) => typeof value === "string" ? value : JSON.stringify(value);
+const given = (value) => value !== undefined && value !== null;
+
+/* The calls of a message as they are shown: those of an imported message may have any form. live: the
+ * answer is in progress; without it nothing waits or runs. */
+export const shownCalls = (calls, live) => (calls ?? []).filter((call) => call && typeof call === "object").map((call, i) => {
+    const one = Object.fromEntries(TEXTS.filter((name) => given(call[name])).map((name) => [name, textOf(call[name])]));
+    return { id: String(i), name: "", arguments: "", ...one, ...!live && OPEN.includes(one.state) && { state: "stopped" } };
+});
 
 /* Whether a finished answer waits to be continued with the results of its calls: the server does that by
  * itself unless it was being stopped. */
 export const awaitsNext = (message) => message.role === "assistant" && message.state === "done" && message.finish === "tool_calls" &&
-    message.calls?.length > 0 && message.calls.every((call) => call.result !== undefined && call.result !== null);
+    message.calls?.length > 0 && message.calls.every((call) => given(call?.result));
 
 /* The servers whose tools could not be offered, of a record `tools`. */
 export const unavailable = (servers) => (servers ?? []).filter((one) => one.error);

@@ -1,7 +1,7 @@
 /* One call of a tool: folded, unless it waits for a permission. What a model or a tool has written is
  * shown as text. */
 import { html, useEffect, useRef, useState } from "../../lib/html.js";
-import { isAsking, isBare, pretty } from "../../lib/chat/calls.js";
+import { hasArguments, isAsking, pretty } from "../../lib/chat/calls.js";
 import { t } from "../../lib/i18n.js";
 import { Icon } from "../../components/icon.js";
 import { Elapsed } from "./elapsed.js";
@@ -15,7 +15,7 @@ const LOOK = { asking: "warn", failed: "bad", denied: "warn" };
 const State = ({ state }) => html`<span class=${LOOK[state] ? `badge ${LOOK[state]}` : "hint"}>${state === "running" ?
     html`<${Elapsed} text=${t("chat.call.running")} />` : t(STATES[state] ?? "chat.call.asked")}</span>`;
 
-const Text = ({ title, text }) => html`<h4>${title}</h4><pre tabindex="0" role="group" aria-label=${title} dir="auto">${text}</pre>`;
+const Text = ({ title, text }) => html`<p class="call-title">${title}</p><pre tabindex="0" role="group" aria-label=${title} dir="auto">${text}</pre>`;
 
 /* allow(how) decides about a call that waits. */
 export function Call({ call, allow }) {
@@ -27,13 +27,13 @@ export function Call({ call, allow }) {
         if (!asking && root.current.contains(document.activeElement))
             root.current.querySelector("summary").focus();
     }, [asking]);
-    const told = call.result !== undefined && call.result !== null;
+    const told = call.result !== undefined;
     return html`<details ref=${root} class=${`call ${call.state ?? ""}`} open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}>
         <summary><${Icon} name="tool" size="16" /> <bdi>${call.tool ?? call.name}</bdi>
             ${call.server_name && html` <span class="hint">${t("chat.call.of", { server: call.server_name })}</span>`}
             <${State} state=${call.state} /></summary>
         ${asking && html`<p class="call-question">${t("chat.call.wants", { tool: call.tool, server: call.server_name })}</p>`}
-        ${!isBare(call) ? html`<${Text} title=${t("chat.call.arguments")} text=${pretty(call.arguments)} />` :
+        ${hasArguments(call) ? html`<${Text} title=${t("chat.call.arguments")} text=${pretty(call.arguments)} />` :
         html`<p class="hint">${t("chat.call.no_arguments")}</p>`}
         ${asking && html`<${Permission} call=${call} allow=${allow} />`}
         ${told && (call.result === "" ? html`<p class="hint">${t("chat.call.no_result")}</p>` :

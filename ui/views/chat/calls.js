@@ -9,7 +9,7 @@ import { Call } from "./call.js";
 /* tools: as the record of that name has them. */
 export function NotOffered({ tools }) {
     return unavailable(tools).map((one) => html`<p key=${one.id} class="not-offered"><${Icon} name="warning" size="16" />
-        <span>${t("chat.tools.failed", { name: one.name, reason: one.error })} <a href=${href("server", "tools")}>${t("chat.tools.go")}</a></span></p>`);
+        <span>${t("chat.tools.failed", { name: one.name, reason: one.error })} <a href=${href("server", "mcp")}>${t("chat.tools.go")}</a></span></p>`);
 }
 
 export function Calls({ calls, conversation, id }) {

@@ -1,6 +1,6 @@
 /* One message of a conversation. */
 import { html } from "../../lib/html.js";
-import { isAsking } from "../../lib/chat/calls.js";
+import { isAsking, shownCalls } from "../../lib/chat/calls.js";
 import { isUnfinished } from "../../lib/chat/records.js";
 import { ago, dateTime } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
@@ -19,15 +19,18 @@ import { Waiting } from "./waiting.js";
 /* Text as its writer has typed it. */
 const Plain = ({ text }) => html`<p class="plain" dir="auto">${text}</p>`;
 
+/* Whether an answer continues another one with the results of its calls. */
+const goesOnFrom = (conversation, { parent }) => conversation.message(parent)?.peek().finish === "tool_calls";
+
 function Answer({ conversation, message, live }) {
     const retry = () => conversation.answer(message.parent, askOf(conversation));
     const goOn = () => conversation.answer(message.id, askOf(conversation), { continuing: message.finish !== "rounds" });
-    const { calls = [], tools = [] } = live?.state.value ?? message;
+    const { calls, tools = [] } = live?.state.value ?? message;
     return html`
         <${Reasoning} text=${message.reasoning} live=${live} ms=${message.stats?.reasoning_ms} conversation=${conversation} id=${message.id} />
-        <${NotOffered} tools=${tools} />
+        ${!goesOnFrom(conversation, message) && html`<${NotOffered} tools=${tools} />`}
         <${Markdown} text=${message.text} live=${live} />
-        <${Calls} calls=${calls ?? []} conversation=${conversation} id=${message.id} />
+        <${Calls} calls=${shownCalls(calls, live !== null)} conversation=${conversation} id=${message.id} />
         ${live ? html`<${Waiting} live=${live} />` : html`
             ${message.error && html`<${Failure} error=${message.error} model=${message.model} retry=${retry} />`}
             <${EndNote} message=${message} goOn=${goOn} again=${retry} />`}`;

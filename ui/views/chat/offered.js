@@ -32,7 +32,7 @@ export function Offered({ value = [], onChange, able }) {
             disabled=${!there.includes(one.id) && (!one.enabled || there.length >= OFFERED_MAX)} onChange=${(on) => set(one.id, on)} />`)}
         ${there.length > 0 && !able && html`<p class="notice-note"><${Icon} name="info" size="16" /> ${t("chat.tools.unable")}</p>`}
         ${data && html`<p class="hint">${t(servers.length ? "chat.tools.hint" : "chat.tools.none")}</p>`}
-        <${Button} small icon="tool" href=${href("server", "tools")}>${t(servers.length ? "chat.tools.manage" : "chat.tools.add")}<//>
+        <${Button} small icon="tool" href=${href("server", "mcp")}>${t(servers.length ? "chat.tools.manage" : "chat.tools.add")}<//>
     </div>`;
 }
 

@@ -30,6 +30,6 @@ export function Permission({ call, allow }) {
         onClick=${() => decide(how)}>${t(`chat.call.allow.${how}`)}<//>`;
     return html`<div class="permission" role="group" aria-label=${t("chat.call.wants", { tool: call.tool, server: call.server_name })}>
         <div class="row"><${Choice} how="once" kind="primary" /><${Choice} how="always" /><${Choice} how="no" /></div>
-        <p class="hint">${t("chat.call.allow.hint", { tool: call.tool })} <a href=${href("server", "tools", { open: call.server })}>${t("chat.tools.go")}</a></p>
+        <p class="hint">${t("chat.call.allow.hint", { tool: call.tool })} <a href=${href("server", "mcp", { open: call.server })}>${t("chat.tools.go")}</a></p>
     </div>`;
 }

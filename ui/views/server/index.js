@@ -12,14 +12,14 @@ import { Connect } from "./connect.js";
 import { Engines } from "./engines.js";
 import { Keys } from "./keys.js";
 import { Logs } from "./logs.js";
+import { Mcp } from "./mcp.js";
 import { Overview } from "./overview.js";
 import { Requests } from "./requests.js";
 import { Settings } from "./settings.js";
-import { Tools } from "./tools.js";
 
 await useStyles("server");
 
-const PARTS = { overview: Overview, requests: Requests, logs: Logs, settings: Settings, keys: Keys, engines: Engines, tools: Tools, connect: Connect };
+const PARTS = { overview: Overview, requests: Requests, logs: Logs, settings: Settings, keys: Keys, engines: Engines, mcp: Mcp, connect: Connect };
 
 const address = (part) => href("server", part === "overview" ? "" : part);
 

@@ -1,6 +1,5 @@
 /* One MCP server: its state and last error, what can be done with it, its tools. */
 import { html, useState } from "../../lib/html.js";
-import { duration } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { go, href, route } from "../../lib/route.js";
 import { stateOf, whereOf } from "../../lib/server/mcp.js";
@@ -21,10 +20,6 @@ const factsOf = (server) => [
     t(`server.mcp.kind.${server.kind}`),
     server.server?.name && `${server.server.name} ${server.server.version}`,
 ].filter(Boolean);
-
-/* Why a server that failed cannot be used, and when it is tried again. */
-const Problem = ({ server }) => html`<p class="mcp-problem"><${Icon} name="warning" size="16" /> <span>${server.error}
-    ${server.retry_ms > 0 && html` <span class="hint">${t("server.mcp.retry", { time: duration(server.retry_ms) })}</span>`}</span></p>`;
 
 function Remove({ server, close }) {
     const run = () => removeMcp(server.id).then(() => toast(t("server.mcp.removed", { name: server.name })), toastError);
@@ -49,7 +44,7 @@ function Actions({ server, busy, barred }) {
 /* Whether the tools of a server are shown is part of the address. */
 function useOpen(id) {
     const open = route.value.query.get("open") === id;
-    const set = (on) => on !== open && go(href("server", "tools", { open: on ? id : "" }), { replace: true });
+    const set = (on) => on !== open && go(href("server", "mcp", { open: on ? id : "" }), { replace: true });
     return [open, set];
 }
 
@@ -65,7 +60,7 @@ export function McpServer({ server }) {
         </div>
         <p class="facts-line hint">${factsOf(server).map((fact) => html`<span>${fact}</span>`)}</p>
         <p class="mcp-where"><code>${whereOf(server)}</code></p>
-        ${server.enabled && server.error && !busy && html`<${Problem} server=${server} />`}
+        ${server.enabled && server.error && !busy && html`<p class="mcp-problem"><${Icon} name="warning" size="16" /> ${server.error}</p>`}
         ${barred && html`<p class="notice-box">${t("server.mcp.barred")}</p>`}
         <${Actions} server=${server} busy=${busy} barred=${barred} />
         ${tools ? html`<details open=${open} onToggle=${(e) => setOpen(e.currentTarget.open)}>

@@ -21,7 +21,7 @@ function List({ servers }) {
     </section>`;
 }
 
-export function Tools() {
+export function Mcp() {
     const state = useMcp();
     return html`<${Loaded} state=${state} retry=${loadMcp}>${(servers) => html`<${List} servers=${servers} />`}<//>`;
 }
