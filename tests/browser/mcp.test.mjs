@@ -129,6 +129,37 @@ journey("a program: pasted, refused at the field, with a secret", { at: "/app/se
   await dialog.locator(".field-error", { hasText: "mine" }).waitFor();
 });
 
+journey("without admin rights: no programs, and the reason", { allow: [/status of 40[13]/] }, async ({ page, t, axe, server }) => {
+  const id = await addProgram(server, "mine");
+  const { key: admin } = await server.api("/internal/keys", { name: "boss", admin: true });
+  const { key } = await server.api("/internal/keys", { name: "phone", admin: false }, { key: admin });
+  try {
+    await page.goto("/app/server/mcp");
+    await page.getByLabel(t("key.key"), { exact: true }).fill(key);
+    await page.getByRole("button", { name: t("key.enter") }).click();
+    await page.getByRole("heading", { name: t("server.mcp.none") }).waitFor();
+    await page.getByRole("button", { name: t("server.mcp.add") }).click();
+    const dialog = page.getByRole("dialog"), save = dialog.getByRole("button", { name: t("action.save") });
+    await dialog.getByText(t("server.mcp.url.public")).waitFor();
+    await dialog.getByRole("button", { name: t("server.mcp.kind.stdio") }).click();
+    await dialog.getByText(t("server.mcp.barred")).waitFor();
+    assert.ok(await save.isDisabled());
+    await axe();
+    await dialog.getByRole("button", { name: t("server.mcp.kind.http") }).click();
+    await dialog.getByLabel(t("server.mcp.name"), { exact: true }).fill("inside");
+    await dialog.getByLabel(t("server.mcp.url"), { exact: true }).fill("http://127.0.0.1:1/mcp");
+    await save.click();
+    await card(page, "inside").locator(".mcp-problem").waitFor();
+    await page.getByRole("button", { name: named(t, "server.mcp.remove_name", "inside") }).click();
+    await dialog.getByRole("button", { name: t("action.delete") }).click();
+    await page.getByRole("heading", { name: t("server.mcp.none") }).waitFor();
+  } finally {
+    await server.api("/internal/keys/phone", null, { method: "DELETE", key: admin });
+    await server.api("/internal/keys/boss", null, { method: "DELETE", key: admin });
+  }
+  assert.equal((await server.api("/internal/mcp")).servers[0].id, id, "each owner has its own");
+});
+
 journey("a server that fails tells why", { at: "/app/server/mcp" }, async (window) => {
   const { page, t, server, open } = window;
   await addProgram(server, "broken", { mode: "die" });
@@ -183,7 +214,6 @@ journey("always: the next call is not asked about", {}, async (window) => {
   await lastMessage(page).locator(".md", { hasText: "It is 2" }).waitFor();
   assert.equal(await call(page, "done").count(), 2);
   assert.deepEqual((await server.api(`/internal/mcp/${id}`)).permissions, { add: "always" });
-  await page.getByRole("link", { name: t("nav.server") }).click();
   await page.goto(`/app/server/mcp?open=${id}`);
   await settled(page);
   assert.equal(await page.getByRole("combobox", { name: named(t, "server.mcp.permission_of", "add"), exact: true }).inputValue(), "always");

@@ -1,7 +1,7 @@
 /* Records of a stream, the difference of answers, sentences that are read aloud, the context's gauge, files. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { awaitsNext, hasArguments, pretty, shownCalls, unavailable } from "../../../ui/lib/chat/calls.js";
+import { awaitsNext, hasArguments, pretty, prettyArguments, shownCalls, unavailable } from "../../../ui/lib/chat/calls.js";
 import { diffWords } from "../../../ui/lib/chat/diff.js";
 import { kindOf, refusal } from "../../../ui/lib/chat/files.js";
 import { gauge } from "../../../ui/lib/chat/gauge.js";
@@ -124,6 +124,9 @@ test("calls as they are shown, whatever an imported message has", () => {
   assert.deepEqual(["", "{}", " { } ", "[1]", '{"a":1}'].map((text) => hasArguments({ arguments: text })), [false, false, false, true, true]);
   assert.equal(pretty('{"a":[1]}'), '{\n  "a": [\n    1\n  ]\n}');
   assert.equal(pretty("[1"), "[1");
+  /* What is allowed reads as it is: nothing changes the direction. */
+  assert.equal(prettyArguments('{"a":"x\u202ey"}'), '{\n  "a": "x\\u202ey"\n}');
+  assert.equal(shownCalls([{ tool: "a\u2067b" }], true)[0].tool, "a\\u2067b");
 });
 
 test("results that nothing has answered", () => {

@@ -1,5 +1,10 @@
 /* Calls of tools in an answer. Pure. */
 
+/* Characters that change the direction in which what follows is shown: a name or an argument with them
+ * could read as another one. */
+const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const escaped = (text) => text.replace(DIRECTIONS, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 /* JSON with line breaks; other texts as they are. */
 export function pretty(text) {
     try {
@@ -9,12 +14,15 @@ export function pretty(text) {
     }
 }
 
+/* The arguments of a call, as they are, in the order in which they are written. */
+export const prettyArguments = (text) => escaped(pretty(text));
+
 export const isAsking = (call) => call.state === "asking";
 
 /* Whether the arguments say something. */
 export const hasArguments = (call) => !/^\s*(\{\s*\})?\s*$/.test(call.arguments);
 
-const TEXTS = ["id", "name", "arguments", "server", "server_name", "tool", "state", "result"];
+const TEXTS = ["id", "name", "arguments", "server", "server_name", "tool", "state", "result"], NAMES = ["name", "server_name", "tool"];
 const OPEN = ["asking", "running"];
 
 const textOf = (value) => typeof value === "string" ? value : JSON.stringify(value);
@@ -23,7 +31,8 @@ const given = (value) => value !== undefined && value !== null;
 /* The calls of a message as they are shown: those of an imported message may have any form. live: the
  * answer is in progress; without it nothing waits or runs. */
 export const shownCalls = (calls, live) => (calls ?? []).filter((call) => call && typeof call === "object").map((call, i) => {
-    const one = Object.fromEntries(TEXTS.filter((name) => given(call[name])).map((name) => [name, textOf(call[name])]));
+    const one = Object.fromEntries(TEXTS.filter((name) => given(call[name]))
+        .map((name) => [name, NAMES.includes(name) ? escaped(textOf(call[name])) : textOf(call[name])]));
     return { id: String(i), name: "", arguments: "", ...one, ...!live && OPEN.includes(one.state) && { state: "stopped" } };
 });
 

@@ -1,6 +1,6 @@
 /* Tells readers who hear the page how an answer goes on: whole sentences, a few at a time. */
 import { html, useEffect, useRef, useState } from "../../lib/html.js";
-import { isAsking } from "../../lib/chat/calls.js";
+import { isAsking, shownCalls } from "../../lib/chat/calls.js";
 import { sentences } from "../../lib/chat/sentences.js";
 import { t } from "../../lib/i18n.js";
 import { keyNames } from "../../lib/keys.js";
@@ -9,7 +9,7 @@ const EVERY_MS = 1500;
 
 /* A call of a tool that waits for a permission. */
 function Question({ live }) {
-    const call = live?.state.value.calls.find(isAsking);
+    const call = shownCalls(live?.state.value.calls, true).find(isAsking);
     return html`<div class="visually-hidden" role="alert">${call &&
         `${t("chat.call.wants", { tool: call.tool, server: call.server_name })} ${t("chat.call.wants_key", { keys: keyNames("alt+p").join("+") })}`}</div>`;
 }

@@ -1,7 +1,7 @@
 /* One call of a tool: folded, unless it waits for a permission. What a model or a tool has written is
  * shown as text. */
 import { html, useEffect, useRef, useState } from "../../lib/html.js";
-import { hasArguments, isAsking, pretty } from "../../lib/chat/calls.js";
+import { hasArguments, isAsking, pretty, prettyArguments } from "../../lib/chat/calls.js";
 import { t } from "../../lib/i18n.js";
 import { Icon } from "../../components/icon.js";
 import { Elapsed } from "./elapsed.js";
@@ -15,7 +15,7 @@ const LOOK = { asking: "warn", failed: "bad", denied: "warn" };
 const State = ({ state }) => html`<span class=${LOOK[state] ? `badge ${LOOK[state]}` : "hint"}>${state === "running" ?
     html`<${Elapsed} text=${t("chat.call.running")} />` : t(STATES[state] ?? "chat.call.asked")}</span>`;
 
-const Text = ({ title, text }) => html`<p class="call-title">${title}</p><pre tabindex="0" role="group" aria-label=${title} dir="auto">${text}</pre>`;
+const Text = ({ title, text, dir }) => html`<p class="call-title">${title}</p><pre tabindex="0" role="group" aria-label=${title} dir=${dir}>${text}</pre>`;
 
 /* allow(how) decides about a call that waits. */
 export function Call({ call, allow }) {
@@ -33,10 +33,10 @@ export function Call({ call, allow }) {
             ${call.server_name && html` <span class="hint">${t("chat.call.of", { server: call.server_name })}</span>`}
             <${State} state=${call.state} /></summary>
         ${asking && html`<p class="call-question">${t("chat.call.wants", { tool: call.tool, server: call.server_name })}</p>`}
-        ${hasArguments(call) ? html`<${Text} title=${t("chat.call.arguments")} text=${pretty(call.arguments)} />` :
+        ${hasArguments(call) ? html`<${Text} title=${t("chat.call.arguments")} text=${prettyArguments(call.arguments)} dir="ltr" />` :
         html`<p class="hint">${t("chat.call.no_arguments")}</p>`}
         ${asking && html`<${Permission} call=${call} allow=${allow} />`}
         ${told && (call.result === "" ? html`<p class="hint">${t("chat.call.no_result")}</p>` :
-        html`<${Text} title=${t(call.state === "failed" ? "chat.call.reason" : "chat.call.result")} text=${pretty(call.result)} />`)}
+        html`<${Text} title=${t(call.state === "failed" ? "chat.call.reason" : "chat.call.result")} text=${pretty(call.result)} dir="auto" />`)}
     </details>`;
 }
