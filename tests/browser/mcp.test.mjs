@@ -250,18 +250,20 @@ journey("a question is found again: after a reload, and in a second tab that dec
 
 journey("stopped while a tool runs, and while a question waits", {}, async (window) => {
   const { page, t } = window;
-  await chatWith(window, "slow", [[["tools__hang", {}]]], { permissions: { hang: "always" } });
+  await chatWith(window, "slow", [[["tools__hang", {}], ["tools__add", { a: 1, b: 2 }]]], { permissions: { hang: "always" } });
   const stop = page.getByRole("button", { name: t("chat.stop"), exact: true });
   await say(page, "wait");
   await call(page, "running").waitFor();
   await call(page, "running").getByText(new RegExp(`${t("chat.call.running")} +[1-9]`)).waitFor();
+  await permission(page, t, "add").waitFor();
   await stop.click();
-  await call(page, "stopped").waitFor();
+  await call(page, "stopped").nth(1).waitFor();
+  assert.equal(await page.locator(".permission").count(), 0);
   await page.getByText(t("chat.ended.stopped")).waitFor();
   await lastMessage(page).locator(".end-note").getByRole("button", { name: t("chat.retry") }).click();
   await call(page, "running").waitFor();
   await page.keyboard.press("Escape");
-  await call(page, "stopped").waitFor();
+  await call(page, "stopped").nth(1).waitFor();
   assert.ok(await composer(page).isEnabled());
 });
 
