@@ -57,7 +57,7 @@ BROWSER_ALWAYS = ["texts", "key", "server_settings"]
 UNDER_TSAN = ["api", "bridge", "config", "faults", "found", "hostile_clients", "inspect", "install", "kills",
               "log_stream", "media", "metrics", "ollama", "openai", "owners", "pull", "queue", "residency", "rude_child",
               "shares", "steps", "metadata_scan"]
-CONTRACT_UNDER_TSAN = ["child", "llm", "prefix"]
+CONTRACT_UNDER_TSAN = ["child", "prefix"]
 
 
 class Counts:
