@@ -20,6 +20,7 @@ struct writing {
 struct open_answer {
     int64_t message, chat, text_bytes, reasoning_bytes, pieces;
     enum qn_chat_state state;
+    bool deleted; /* it, or its chat */
 };
 
 /* ---- beginning ---- */
@@ -158,7 +159,8 @@ static qn_err find_open(struct qn_chats_task *t, const char *id, struct open_ans
     sqlite3_stmt *s;
     qn_err err = qn_chats_sql(t->d, &s, e,
                               "SELECT m.n, m.chat, a.text_bytes, a.reasoning_bytes, a.pieces,"
-                              " m.state, m.owner, o.name FROM message m"
+                              " m.state, m.deleted > 0 OR c.deleted > 0, m.owner, o.name"
+                              " FROM message m"
                               " JOIN answer a ON a.message = m.n JOIN chat c ON c.n = m.chat"
                               " JOIN owner o ON o.n = m.owner WHERE m.id = ? AND c.hidden = ''",
                               "s", id);
@@ -169,9 +171,10 @@ static qn_err find_open(struct qn_chats_task *t, const char *id, struct open_ans
         *out = (struct open_answer){
             sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
             sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
-            sqlite3_column_int64(s, 4), (enum qn_chat_state)sqlite3_column_int(s, 5)};
-        t->owner_n = sqlite3_column_int64(s, 6);
-        t->owner = qn_chats_text(t->arena, s, 7);
+            sqlite3_column_int64(s, 4), (enum qn_chat_state)sqlite3_column_int(s, 5),
+            sqlite3_column_int(s, 6) != 0};
+        t->owner_n = sqlite3_column_int64(s, 7);
+        t->owner = qn_chats_text(t->arena, s, 8);
     }
     err = qn_chats_done(t->d, s, step, e);
     if (!err && step == SQLITE_DONE)
@@ -347,7 +350,7 @@ static qn_err finish(struct qn_chats_task *t, struct qn_error *e)
                            a.chat);
     if (!err)
         err = qn_chats_tell_message(t, QN_CHATS_MESSAGE, a.message, e);
-    if (!err && w->end.next_model &&
+    if (!err && w->end.next_model && !a.deleted &&
         !qn_chats_has_room(t, a.chat, 1, (int64_t)strlen(w->end.next_params), NULL))
         return begin_below(t, &(struct qn_chats_at){.chat = a.chat, .message = a.message},
                            w->end.next_model, w->end.next_params, e);

@@ -151,7 +151,8 @@ enum qn_chats_change {
     QN_CHATS_MESSAGE_GONE, /* a message and its branch were deleted: message_id */
     QN_CHATS_STATE,        /* an answer's state has changed: message_id, state */
     QN_CHATS_PRESETS,      /* a preset is new, has changed or was deleted */
-    QN_CHATS_ALL,          /* many chats have changed: read the list again */
+    QN_CHATS_ALL,          /* many chats have changed: read the list again. Of deleted ones, those
+                              with an answer in progress are told by QN_CHATS_CHAT as well */
     QN_CHATS_MCP           /* an MCP server is new, has changed or was deleted */
 };
 struct qn_chats_event {
@@ -279,8 +280,8 @@ struct qn_chat_end {
     enum qn_chat_state state; /* a finished one */
     const char *finish, *stats, *error, *calls;
     /* MAY. Both: the next answer is begun below the message in the same transaction, as by
-     * qn_chats_begin_answer; the result has its path instead. Without room for it there is none,
-     * and the result has the message. */
+     * qn_chats_begin_answer; the result has its path instead. Without room for it, and if the
+     * message or its chat is deleted, there is none, and the result has the message. */
     const char *next_model, *next_params;
     const struct qn_chat_piece *pieces;
     size_t n_pieces;

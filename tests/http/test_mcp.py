@@ -382,6 +382,24 @@ def test_a_chat_that_is_deleted_ends_its_calls(house, server):
     watcher.close()
 
 
+@pytest.mark.parametrize("how", ["one", "many", "message"])
+def test_nothing_goes_on_in_the_trash(house, server, how):
+    """Deleted alone, with many others, or only the question."""
+    id = add_stdio(server, permissions="always")
+    chat, answer, watcher, _ = asking(house, server, id, ("tools__hang", {}))
+    if how == "message":
+        question = chat.messages()[answer]["parent"]
+        assert server.request("DELETE", f"/internal/messages/{question}").status == 200
+    else:
+        ids = [chat.id] + [Chat(server).id for _ in range(20 if how == "many" else 0)]
+        assert server.post("/internal/chats/bulk", {"ids": ids, "set": {"deleted": True}}).status == 200
+    end = watcher.end()
+    watcher.close()
+    assert end["state"] == "stopped" and "next" not in end
+    done = json.loads(one_call(house, server, id, "calls")["result"])
+    assert len(done["cancelled"]) == 1
+
+
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_restart(house, how):
     """A call that waits is lost with the server, and the answer is interrupted; a server that stops does not wait."""

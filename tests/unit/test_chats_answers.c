@@ -198,6 +198,53 @@ static void a_deleted_chat_ends_its_answers(void **state)
     assert_int_equal(append(a, false, "y"), QN_ENOTFOUND);
 }
 
+/* Finishes an answer that would be continued; returns the messages of the result: 3 if it was. */
+static size_t go_on(const char *message)
+{
+    qn_chats_finish(chats, message,
+                    &(struct qn_chat_end){.state = QN_CHAT_DONE,
+                                          .finish = "tool_calls",
+                                          .next_model = "m",
+                                          .next_params = "{}"},
+                    on_found, NULL);
+    ok();
+    return found.n_messages;
+}
+
+/* Neither in a deleted chat nor below a deleted message does an answer go on. */
+static void nothing_goes_on_where_it_is_deleted(void **state)
+{
+    (void)state;
+    const bool yes = true;
+    const char *a = begin("o", question), *b = begin("o", question);
+    qn_chats_change_message(chats, "o", question, NULL, &yes, on_found, NULL);
+    ok();
+    assert_int_equal(go_on(a), 1);
+    const char *other = add_chat("o", "u");
+    const char *c = begin("o", say("o", other, NULL, "And?"));
+    qn_chats_change(chats, "o", other, &(struct qn_chat_patch){.deleted = &yes}, on_found, NULL);
+    ok();
+    assert_int_equal(go_on(c), 1);
+    assert_int_equal(go_on(b), 1);
+}
+
+/* Many deletions are told as one, but for those that end answers. */
+static void many_deletions_tell_of_answers(void **state)
+{
+    (void)state;
+    enum { N = 20 };
+    const bool yes = true;
+    const char *all[N] = {chat};
+    begin("o", question);
+    for (int i = 1; i < N; i++)
+        all[i] = add_chat("o", "quiet");
+    qn_buf_clear(&told);
+    qn_chats_change_all(chats, "o", all, N, &(struct qn_chat_patch){.deleted = &yes}, on_found,
+                        NULL);
+    ok();
+    assert_string_equal(qn_buf_cstr(&told), "o:chat(t) o:all");
+}
+
 /* What a callback has reported is there after kill -9, as interrupted answers. */
 static void killing_loses_nothing_reported(void **state)
 {
@@ -252,6 +299,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_calls_and_goes_on, setup, remove_world),
         cmocka_unit_test_setup_teardown(calls_end_with_the_server, setup, remove_world),
         cmocka_unit_test_setup_teardown(a_deleted_chat_ends_its_answers, setup, remove_world),
+        cmocka_unit_test_setup_teardown(nothing_goes_on_where_it_is_deleted, setup, remove_world),
+        cmocka_unit_test_setup_teardown(many_deletions_tell_of_answers, setup, remove_world),
         cmocka_unit_test_setup_teardown(killing_loses_nothing_reported, setup, remove_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
