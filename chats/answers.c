@@ -169,9 +169,9 @@ static qn_err find_open(struct qn_chats_task *t, const char *id, struct open_ans
     int step = sqlite3_step(s);
     if (step == SQLITE_ROW) {
         *out = (struct open_answer){
-            sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
-            sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
-            sqlite3_column_int64(s, 4), (enum qn_chat_state)sqlite3_column_int(s, 5),
+            sqlite3_column_int64(s, 0),   sqlite3_column_int64(s, 1),
+            sqlite3_column_int64(s, 2),   sqlite3_column_int64(s, 3),
+            sqlite3_column_int64(s, 4),   (enum qn_chat_state)sqlite3_column_int(s, 5),
             sqlite3_column_int(s, 6) != 0};
         t->owner_n = sqlite3_column_int64(s, 7);
         t->owner = qn_chats_text(t->arena, s, 8);

@@ -41,19 +41,6 @@ struct qn_mcp_offer {
     struct qn_buf items, servers;
 };
 
-const char *qn_mcp_permission_name(enum qn_mcp_permission p)
-{
-    return p == QN_MCP_ALWAYS ? "always" : p == QN_MCP_NEVER ? "never" : "ask";
-}
-
-bool qn_mcp_permission_parse(const char *name, enum qn_mcp_permission *out)
-{
-    *out = qn_str_eq(name, "always")  ? QN_MCP_ALWAYS
-           : qn_str_eq(name, "never") ? QN_MCP_NEVER
-                                      : QN_MCP_ASK;
-    return *out != QN_MCP_ASK || qn_str_eq(name, "ask");
-}
-
 static void offer_free(struct qn_mcp_offer *o)
 {
     for (size_t i = 0; i < o->n_parts; i++) {
@@ -107,21 +94,35 @@ static void write_tool(struct qn_mcp_offer *o, const char *name, const struct qn
     qn_jw_obj_end(&w);
 }
 
-/* permissions: the server's, parsed. */
+static struct qn_mcp_offered *find(struct qn_mcp_offer *o, const char *name)
+{
+    for (size_t i = 0; i < o->n_tools; i++)
+        if (qn_str_eq(o->tools[i].name, name))
+            return &o->tools[i];
+    return NULL;
+}
+
+/* Where two names would be the same, the later one has a number. */
+static void name_tool(struct qn_mcp_offer *o, const struct part *p, const char *tool,
+                      char out[static QN_MCP_NAME_MAX + 1])
+{
+    qn_mcp_name(p->stored->name, tool, 0, out);
+    struct qn_mcp_offered *first = find(o, out);
+    while (first && find(o, out))
+        qn_mcp_name(p->stored->name, tool, first->next++, out);
+}
+
 static void add_tool(struct qn_mcp_offer *o, struct part *p, const struct qn_mcp_tool *tool,
-                     const struct qn_jref *permissions)
+                     const struct qn_mcp_permissions *permissions)
 {
     struct qn_mcp_offered *t = &o->tools[o->n_tools];
-    struct qn_jref v = qn_json_get(permissions, tool->name);
-    size_t number = 0;
-    do {
-        qn_mcp_name(p->stored->name, tool->name, number, t->name);
-        number += number ? 1 : 2;
-    } while (qn_mcp_offer_find(o, t->name));
+    name_tool(o, p, tool->name, t->name);
+    t->next = 2;
     t->server = p->stored->id;
     t->server_name = p->stored->name;
     t->tool = qn_arena_strdup(o->arena, tool->name);
-    (void)qn_mcp_permission_parse(qn_json_raw_str(&v), &t->permission);
+    t->permission = qn_mcp_permissions_of(permissions, tool, NULL);
+    qn_mcp_tool_digest(tool, t->digest);
     o->n_tools++;
     p->tools++;
     write_tool(o, t->name, tool);
@@ -130,14 +131,12 @@ static void add_tool(struct qn_mcp_offer *o, struct part *p, const struct qn_mcp
 static void add_tools(struct qn_mcp_offer *o, struct part *p)
 {
     struct qn_mcp_view view;
-    struct qn_json *doc = NULL;
-    const char *text = p->stored->permissions;
-    qn_err err = qn_json_parse(text, strlen(text), &doc, NULL);
-    struct qn_jref permissions = err ? (struct qn_jref){0} : qn_json_root(doc);
+    struct qn_mcp_permissions *permissions = qn_mcp_permissions_new(p->stored->permissions);
     qn_mcp_look(o->mcp, p->stored->id, &view);
     for (size_t i = 0; i < view.n_tools && o->n_tools < QN_MCP_OFFER_TOOLS_MAX; i++)
-        add_tool(o, p, &view.tools[i], &permissions);
-    qn_json_free(doc);
+        add_tool(o, p, &view.tools[i], permissions);
+    qn_mcp_permissions_free(permissions);
+    qn_mcp_permissions_bind(o->chats, o->owner, p->stored, &view);
 }
 
 static void write_servers(struct qn_mcp_offer *o)
@@ -251,8 +250,7 @@ void qn_mcp_offer_allow(struct qn_mcp_offer *o, const char *name, enum qn_mcp_pe
         qn_buf_init(&patch, 16 * 1024);
         struct qn_jw w = qn_jw_to(&patch);
         qn_jw_obj(&w);
-        qn_jw_kstr(&w, t->tool,
-                   permission == QN_MCP_ASK ? NULL : qn_mcp_permission_name(permission));
+        qn_mcp_permission_write(&w, t->tool, permission, t->digest);
         qn_jw_obj_end(&w);
         qn_chats_mcp_change(o->chats, o->owner, t->server,
                             &(struct qn_chat_mcp_patch){.permissions = qn_buf_cstr(&patch)}, NULL,

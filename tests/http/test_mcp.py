@@ -324,6 +324,64 @@ def test_decisions(house, server, allow, stored, state):
         assert one_call(house, server, id, "add", {"a": 1, "b": 1})["state"] == state
 
 
+def permission(server, id, tool):
+    one, = (t for t in look(server, id)["tools"] if t["name"] == tool)
+    return one["permission"], one.get("changed", False)
+
+
+def test_always_is_for_the_tool_that_was_allowed(house, server):
+    """A server cannot give a tool another meaning after it was allowed; the user is asked again."""
+    id = add_stdio(server, permissions="always")
+    add = {"a": 1, "b": 2}
+    assert one_call(house, server, id, "add", add)["state"] == "done"
+    assert permission(server, id, "add") == ("always", False)
+    one_call(house, server, id, "redefine")
+    wait_until(lambda: permission(server, id, "add") == ("ask", True), what="the other definition")
+    assert permission(server, id, "echo") == ("always", False)
+    chat, answer, watcher, calls = asking(house, server, id, ("tools__add", add))
+    assert [c["state"] for c in calls] == ["asking"]
+    assert decide(server, answer, calls[0]["id"], "always").status == 202
+    chain(chat, watcher.end()["next"])
+    watcher.close()
+    assert permission(server, id, "add") == ("always", False)
+    assert one_call(house, server, id, "add", add)["state"] == "done"
+    # A new process has the first definition again: it is not the one that is allowed now.
+    patch(server, id, call_s=30)
+    refresh(server, id)
+    assert permission(server, id, "add") == ("ask", True)
+    patch(server, id, permissions={"add": "always"})
+    assert permission(server, id, "add") == ("always", False)
+    assert "never" not in look(server, id)["permissions"].values()
+    assert all(len(p) < 7 for p in look(server, id)["permissions"].values()), "digests are not shown"
+
+
+@pytest.mark.parametrize("members", [{"command": "/usr/bin/env"}, {"args": [PROGRAM, "pages"]}])
+def test_another_program_is_not_trusted(server, members):
+    """It has neither the permissions nor, if the command is another one, the secrets of the one before."""
+    id = add_stdio(server, permissions={"add": "always", "echo": "never"}, env={"A": "1", "B": "2"})
+    refresh(server, id)
+    before = look(server, id)
+    kept = patch(server, id, command=before["command"], args=before["args"], name="other", call_s=7).json
+    assert (kept["permissions"], kept["env"]) == ({"add": "always", "echo": "never"}, ["A", "B"])
+    after = patch(server, id, **members).json
+    assert after["permissions"] == {"echo": "never"}
+    assert after["env"] == ([] if "command" in members else ["A", "B"])
+    again = patch(server, id, command="/bin/sh", env={"C": "3"}, permissions={"add": "always"}).json
+    assert (again["env"], again["permissions"]) == (["C"], {"add": "always", "echo": "never"})
+
+
+def test_another_address_does_not_get_the_token(server):
+    with mcp_server.serving() as one, mcp_server.serving() as two:
+        id = add_http(server, one.url, token=TOKEN)
+        refresh(server, id)
+        assert patch(server, id, url=one.url, enabled=True).json["has_token"]
+        moved = patch(server, id, url=two.url).json
+        assert not moved["has_token"] and moved["permissions"] == {}
+        refresh(server, id)
+        assert two.requests and all(TOKEN not in str(headers) for _, headers in two.requests)
+        assert patch(server, id, url=one.url, token=TOKEN).json["has_token"]
+
+
 def test_two_owners(house):
     """An answer's calls are decided by its owner alone."""
     server = house.start(env=BOTH)

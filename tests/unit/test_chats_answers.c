@@ -201,12 +201,11 @@ static void a_deleted_chat_ends_its_answers(void **state)
 /* Finishes an answer that would be continued; returns the messages of the result: 3 if it was. */
 static size_t go_on(const char *message)
 {
-    qn_chats_finish(chats, message,
-                    &(struct qn_chat_end){.state = QN_CHAT_DONE,
-                                          .finish = "tool_calls",
-                                          .next_model = "m",
-                                          .next_params = "{}"},
-                    on_found, NULL);
+    qn_chats_finish(
+        chats, message,
+        &(struct qn_chat_end){
+            .state = QN_CHAT_DONE, .finish = "tool_calls", .next_model = "m", .next_params = "{}"},
+        on_found, NULL);
     ok();
     return found.n_messages;
 }
