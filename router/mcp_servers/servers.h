@@ -18,7 +18,8 @@
 
 enum {
     QN_MCP_IDLE_MS = 10 * 60 * 1000, /* without use until a server is ended */
-    QN_MCP_START_MS = 30 * 1000,     /* until its tools are listed */
+    QN_MCP_START_MS = 30 * 1000,     /* until its tools are listed; */
+    QN_MCP_LIST_MS = 30 * 1000,      /* the same when they are listed anew */
     QN_MCP_GRACE_MS = 5000, /* how much later the router gives up than quince-mcp should have */
     QN_MCP_CALL_S = 60,     /* a call's longest duration, unless the server has another; */
     QN_MCP_CALL_S_MAX = 3600,

@@ -31,8 +31,9 @@ struct qn_mcp_server {
     char name[QN_MCP_WORD_MAX + 1], version[QN_MCP_WORD_MAX + 1], protocol[QN_MCP_WORD_MAX + 1];
     struct qn_mcp_tools tools;  /* the list that was read last */
     struct qn_mcp_tools arrive; /* one that is being read */
-    bool fresh; /* `tools` is of the present process, and nothing newer is awaited */
-    int64_t start_due_ms, used_ms, retry_at_ms, ready_ms;
+    bool fresh;          /* `tools` is of the present process, and nothing newer is awaited */
+    int64_t list_due_ms; /* when a list that is awaited must have come */
+    int64_t used_ms, retry_at_ms, ready_ms;
     int failures; /* in a row */
 
     int64_t next_id;

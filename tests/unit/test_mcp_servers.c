@@ -295,6 +295,28 @@ static void a_server_that_hangs(void **state)
     assert_string_equal(result, "the server did not answer in time");
 }
 
+/* A program that is ready, and stops itself before it has listed its tools. */
+static void a_list_that_never_comes(void **state)
+{
+    (void)state;
+    struct qn_chat_mcp m = stored();
+    struct qn_mcp_want w = {.fn = on_settled};
+    write_script("echo '" READY "' >&3; while read -r line <&3; do :; done");
+    qn_mcp_want(mcp, &m, "me", true, false, &w);
+    until(QN_MCP_READY);
+    ahead_ms += QN_MCP_START_MS + QN_MCP_GRACE_MS;
+    qn_loop_run(loop);
+    assert_non_null(strstr(settled.message, "the server did not answer in time"));
+    /* when they are listed anew */
+    write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
+    ahead_ms += QN_MCP_BACKOFF_MS;
+    assert_string_equal(want_tools(), "");
+    qn_mcp_want(mcp, &m, "me", true, true, &w);
+    ahead_ms += QN_MCP_LIST_MS + QN_MCP_GRACE_MS;
+    qn_loop_run(loop);
+    assert_non_null(strstr(settled.message, "the server did not answer in time"));
+}
+
 static void who_may(void **state)
 {
     (void)state;
@@ -345,6 +367,7 @@ int main(void)
                                        CASE(pauses_after_failures),
                                        CASE(an_idle_server_ends),
                                        CASE(a_server_that_hangs),
+                                       CASE(a_list_that_never_comes),
                                        CASE(who_may),
                                        CASE(cancelled_and_changed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
