@@ -327,10 +327,7 @@ static qn_err may_start(const struct qn_mcp_server *s, struct qn_error *e)
         return qn_fail(e, QN_EBUSY, "the server is stopping");
     if (s->stdio && !s->admin)
         return qn_fail(e, QN_EINVAL, "it is a program, which only an admin can have run");
-    if (qn_mcp_processes_count(s->in->processes) >= QN_MCP_PROCESSES_MAX)
-        return qn_fail(e, QN_EBUSY, "too many MCP servers run at a time: at most %d",
-                       QN_MCP_PROCESSES_MAX);
-    return QN_OK;
+    return qn_mcp_room(s->in, s->owner, e);
 }
 
 void qn_mcp_start(struct qn_mcp_server *s)

@@ -25,7 +25,9 @@ enum {
     QN_MCP_CALL_S_MAX = 3600,
     QN_MCP_BACKOFF_MS = 1000, /* from a failure to the next start; doubled by each further one */
     QN_MCP_BACKOFF_MAX_MS = 60 * 1000,
-    QN_MCP_PROCESSES_MAX = 64 /* of all owners */
+    QN_MCP_OWNER_PROCESSES_MAX = 16, /* of one owner that run; */
+    QN_MCP_PROCESSES_MAX = 64,       /* of all owners; */
+    QN_MCP_ENDING_MAX = 16           /* and that have been told to end */
 };
 
 struct qn_mcp;

@@ -58,6 +58,12 @@ struct qn_mcp_server *qn_mcp_find(const struct qn_mcp *m, const char *id);
 /* Tells that the state or the tools have changed. */
 void qn_mcp_tell(struct qn_mcp_server *s);
 
+/* ---- room.c ---- */
+
+/* Makes room for another process of the owner, if need be by the end of one that is not used.
+ * QN_EBUSY: there is none. */
+qn_err qn_mcp_room(const struct qn_mcp *m, const char *owner, struct qn_error *e);
+
 /* ---- run.c ---- */
 
 /* Starts the process; a failure is the server's state. */

@@ -40,7 +40,7 @@ static int told; /* calls of `changed` */
 static void on_changed(void *ctx, const char *owner)
 {
     (void)ctx;
-    assert_string_equal(owner, "me");
+    assert_true(*owner);
     told++;
 }
 
@@ -338,6 +338,69 @@ static void who_may(void **state)
     assert_string_equal(result, "the MCP server was deleted");
 }
 
+/* ---- limits of processes ---- */
+
+/* Wants the tools of one of many servers; returns the error's message. */
+static const char *want_of(const char *owner, int n)
+{
+    char id[QN_CHATS_ID_DIGITS + 1];
+    struct qn_chat_mcp m = stored();
+    struct qn_mcp_want w = {.fn = on_settled};
+    snprintf(id, sizeof id, "%.4s%028d", owner, n);
+    m.id = id;
+    ahead_ms++;
+    qn_mcp_want(mcp, &m, owner, true, false, &w);
+    qn_loop_run(loop);
+    return settled.message;
+}
+
+static enum qn_mcp_state state_of(const char *owner, int n)
+{
+    char id[QN_CHATS_ID_DIGITS + 1];
+    struct qn_mcp_view v;
+    snprintf(id, sizeof id, "%.4s%028d", owner, n);
+    qn_mcp_look(mcp, id, &v);
+    return v.state;
+}
+
+static void processes_of_an_owner_are_limited(void **state)
+{
+    (void)state;
+    struct qn_mcp_call calls[QN_MCP_OWNER_PROCESSES_MAX] = {0};
+    write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
+    for (int i = 0; i < QN_MCP_OWNER_PROCESSES_MAX; i++)
+        assert_string_equal(want_of("anna", i), "");
+    assert_int_equal(state_of("anna", 0), QN_MCP_READY);
+    assert_string_equal(want_of("anna", 50), "");
+    assert_int_equal(state_of("anna", 0), QN_MCP_OFF); /* unused for the longest time */
+    assert_int_equal(state_of("anna", 1), QN_MCP_READY);
+    for (int i = 0; i < QN_MCP_OWNER_PROCESSES_MAX; i++) {
+        char id[QN_CHATS_ID_DIGITS + 1];
+        snprintf(id, sizeof id, "anna%028d", i ? i : 50);
+        calls[i].done = on_done;
+        qn_mcp_call_begin(mcp, id, "f", "{}", &calls[i]);
+    }
+    assert_string_equal(want_of("anna", 51), "16 MCP servers of yours are at work already");
+    assert_string_equal(want_of("bert", 0), "");
+}
+
+/* A new owner gets a process although others have taken all. */
+static void processes_of_all_are_limited(void **state)
+{
+    (void)state;
+    static const char *const owners[] = {"anna", "bert", "cleo", "dora"};
+    write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
+    for (int i = 0; i < QN_MCP_OWNER_PROCESSES_MAX; i++)
+        for (size_t k = 0; k < sizeof owners / sizeof *owners; k++)
+            assert_string_equal(want_of(owners[k], i), "");
+    assert_string_equal(want_of("emil", 0), "");
+    assert_int_equal(state_of("anna", 0), QN_MCP_OFF);
+    assert_int_equal(state_of("bert", 0), QN_MCP_READY);
+    assert_string_equal(want_of("emil", 1), "");
+    assert_int_equal(state_of("bert", 0), QN_MCP_OFF);
+    assert_int_equal(state_of("emil", 0), QN_MCP_READY);
+}
+
 static void cancelled_and_changed(void **state)
 {
     (void)state;
@@ -369,6 +432,8 @@ int main(void)
                                        CASE(a_server_that_hangs),
                                        CASE(a_list_that_never_comes),
                                        CASE(who_may),
+                                       CASE(processes_of_an_owner_are_limited),
+                                       CASE(processes_of_all_are_limited),
                                        CASE(cancelled_and_changed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
