@@ -169,7 +169,7 @@ static void run(struct qn_answer_call *c)
     c->state = QN_CALL_RUNNING;
     c->run.done = result_came;
     c->run.ctx = c;
-    qn_mcp_call_begin(c->answer->in->mcp, c->tool->server, c->tool->tool,
+    qn_mcp_call_begin(c->answer->in->mcp, c->tool->server, c->answer->caller.admin, c->tool->tool,
                       qn_buf_cstr(&c->arguments), &c->run);
 }
 

@@ -60,7 +60,7 @@ static void settle_calls(struct qn_mcp_server *s)
             c = c->next;
             continue;
         }
-        const char *why = reason(s, text);
+        const char *why = c->refused ? c->refused : reason(s, text);
         qn_mcp_call_finish(c, true, why, strlen(why));
         c = s->calls; /* its callback may have ended others */
     }

@@ -48,7 +48,9 @@ struct qn_mcp {
     char *program, *folder;
     struct qn_mcp_processes *processes;
     struct qn_mcp_server *servers;
-    struct qn_mcp_server *nowhere; /* one of them: has the calls of deleted servers; NULL: none */
+    /* One of them. Placeholder that holds calls to servers that no longer exist, until they have
+     * failed. NULL: none. */
+    struct qn_mcp_server *nowhere;
     bool stopped;
 };
 
@@ -71,7 +73,8 @@ void qn_mcp_start(struct qn_mcp_server *s);
 /* Ends the process. why: the server's error, with which calls and wants end; NULL: it is just not
  * needed, which must only be said of one without calls and wants. */
 void qn_mcp_end(struct qn_mcp_server *s, const char *why);
-/* Calls the wants that need not wait, and ends the calls without due_ms: from the loop, or now. */
+/* Reports to waiters whose outcome is known, and fails calls with due_ms 0; from a timer, or at
+ * once. */
 void qn_mcp_settle(struct qn_mcp_server *s);
 void qn_mcp_settle_now(struct qn_mcp_server *s);
 /* Sends the calls that wait, and asks for the list of tools again if `list`. */

@@ -137,7 +137,7 @@ static void on_done(void *ctx, bool bad, const char *text, size_t n)
 static void call(void)
 {
     struct qn_mcp_call c = {.done = on_done};
-    qn_mcp_call_begin(mcp, ID, "f", "{}", &c);
+    qn_mcp_call_begin(mcp, ID, true, "f", "{}", &c);
     qn_loop_run(loop);
     assert_null(c.server);
 }
@@ -288,7 +288,7 @@ static void a_server_that_hangs(void **state)
     ahead_ms += QN_MCP_BACKOFF_MS;
     assert_string_equal(want_tools(), "");
     struct qn_mcp_call c = {.done = on_done};
-    qn_mcp_call_begin(mcp, ID, "f", "{}", &c);
+    qn_mcp_call_begin(mcp, ID, true, "f", "{}", &c);
     ahead_ms += 5000 + QN_MCP_GRACE_MS;
     qn_loop_run(loop);
     assert_true(failed);
@@ -378,7 +378,7 @@ static void processes_of_an_owner_are_limited(void **state)
         char id[QN_CHATS_ID_DIGITS + 1];
         snprintf(id, sizeof id, "anna%028d", i ? i : 50);
         calls[i].done = on_done;
-        qn_mcp_call_begin(mcp, id, "f", "{}", &calls[i]);
+        qn_mcp_call_begin(mcp, id, true, "f", "{}", &calls[i]);
     }
     assert_string_equal(want_of("anna", 51), "16 MCP servers of yours are at work already");
     assert_string_equal(want_of("bert", 0), "");
@@ -408,8 +408,8 @@ static void cancelled_and_changed(void **state)
     write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
     assert_string_equal(want_tools(), "");
     struct qn_mcp_call a = {.done = on_done}, b = {.done = on_done};
-    qn_mcp_call_begin(mcp, ID, "f", "{}", &a);
-    qn_mcp_call_begin(mcp, ID, "f", "{}", &b);
+    qn_mcp_call_begin(mcp, ID, true, "f", "{}", &a);
+    qn_mcp_call_begin(mcp, ID, true, "f", "{}", &b);
     qn_mcp_call_cancel(&a);
     qn_mcp_call_cancel(&a);
     assert_null(a.server);
@@ -419,6 +419,41 @@ static void cancelled_and_changed(void **state)
     assert_string_equal(result, "the server's configuration has changed");
     assert_int_equal(look().state, QN_MCP_OFF);
     assert_false(look().listed);
+}
+
+/* A call does not use a process that was started with other rights; one that waits for the tools is
+ * told why they do not come. */
+static void other_rights(void **state)
+{
+    (void)state;
+    struct qn_chat_mcp m = stored();
+    struct qn_mcp_call c = {.done = on_done};
+    struct qn_mcp_want w = {.fn = on_settled}, other = {.fn = on_settled};
+    write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do"
+                 " echo '{\"is\":\"result\",\"id\":2,\"error\":false}' >&3; done");
+    m.stdio = false;
+    assert_string_equal(want(&m, true, false), "");
+    qn_mcp_call_begin(mcp, ID, false, "f", "{}", &c);
+    qn_loop_run(loop);
+    assert_true(failed);
+    assert_string_equal(result, "a client with other rights uses the MCP server");
+    call();
+    assert_false(failed);
+    m.revision++;
+    write_script("read -r line <&3");
+    qn_mcp_want(mcp, &m, "me", true, false, &w);
+    qn_mcp_want(mcp, &m, "me", false, false, &other);
+    assert_null(w.server);
+    assert_string_equal(settled.message,
+                        "the server was restarted because a client with other rights uses it");
+    m.enabled = false;
+    qn_mcp_changed(mcp, &m);
+    assert_string_equal(settled.message, "the server was switched off");
+    m.enabled = true;
+    qn_mcp_want(mcp, &m, "me", true, false, &w);
+    m.revision++;
+    qn_mcp_changed(mcp, &m);
+    assert_string_equal(settled.message, "the server's configuration has changed");
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -434,6 +469,7 @@ int main(void)
                                        CASE(who_may),
                                        CASE(processes_of_an_owner_are_limited),
                                        CASE(processes_of_all_are_limited),
-                                       CASE(cancelled_and_changed)};
+                                       CASE(cancelled_and_changed),
+                                       CASE(other_rights)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
