@@ -276,12 +276,14 @@ void qn_chats_set_calls(struct qn_chats *c, const char *message, const char *cal
 
 /* Appends the last pieces and finishes the message. Members that are NULL stay as they are. The
  * result has the message. */
+#define QN_CHATS_FULL "full"
 struct qn_chat_end {
     enum qn_chat_state state; /* a finished one */
     const char *finish, *stats, *error, *calls;
     /* MAY. Both: the next answer is begun below the message in the same transaction, as by
-     * qn_chats_begin_answer; the result has its path instead. Without room for it, and if the
-     * message or its chat is deleted, there is none, and the result has the message. */
+     * qn_chats_begin_answer; the result has its path instead. If there is no room for
+     * it, the message becomes CUT with the finish QN_CHATS_FULL. Then, and if the message or its
+     * chat is deleted, there is none, and the result has the message. */
     const char *next_model, *next_params;
     const struct qn_chat_piece *pieces;
     size_t n_pieces;

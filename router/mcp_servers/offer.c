@@ -39,6 +39,7 @@ struct qn_mcp_offer {
     struct qn_mcp_offered *tools;
     size_t n_tools;
     struct qn_buf items, servers;
+    char *error; /* why the servers could not be read; NULL: they could */
 };
 
 static void offer_free(struct qn_mcp_offer *o)
@@ -54,6 +55,7 @@ static void offer_free(struct qn_mcp_offer *o)
     qn_buf_deinit(&o->items);
     qn_buf_deinit(&o->servers);
     free(o->tools);
+    free(o->error);
     free(o->owner);
     free(o);
 }
@@ -139,19 +141,27 @@ static void add_tools(struct qn_mcp_offer *o, struct part *p)
     qn_mcp_permissions_bind(o->chats, o->owner, p->stored, &view);
 }
 
+static void write_server(struct qn_jw *w, const char *id, const char *name, size_t tools,
+                         const char *error)
+{
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "id", id);
+    qn_jw_kstr(w, "name", name);
+    qn_jw_ki64(w, "tools", (int64_t)tools);
+    qn_jw_kstr(w, "error", error);
+    qn_jw_obj_end(w);
+}
+
 static void write_servers(struct qn_mcp_offer *o)
 {
     struct qn_jw w = qn_jw_to(&o->servers);
     qn_jw_arr(&w);
     for (size_t i = 0; i < o->n_parts; i++) {
         const struct part *p = &o->parts[i];
-        qn_jw_obj(&w);
-        qn_jw_kstr(&w, "id", p->stored->id);
-        qn_jw_kstr(&w, "name", p->stored->name);
-        qn_jw_ki64(&w, "tools", (int64_t)p->tools);
-        qn_jw_kstr(&w, "error", p->error);
-        qn_jw_obj_end(&w);
+        write_server(&w, p->stored->id, p->stored->name, p->tools, p->error);
     }
+    for (size_t i = 0; i < o->n_ids && o->error; i++) /* their names are not known */
+        write_server(&w, o->ids[i], o->ids[i], 0, o->error);
     qn_jw_arr_end(&w);
 }
 
@@ -187,7 +197,8 @@ static void found(void *ctx, const struct qn_chats_found *f)
             offer_free(o);
         return;
     }
-    for (size_t i = 0; i < o->n_ids; i++)
+    o->error = f->e ? qn_xstrdup(f->e->message) : NULL;
+    for (size_t i = 0; i < o->n_ids && !f->e; i++)
         for (size_t k = 0; k < f->n_mcp; k++) {
             const struct qn_chat_mcp *m = &f->mcp[k];
             if (!qn_str_eq(m->id, o->ids[i]) || !m->enabled || (m->stdio && !o->admin))

@@ -382,6 +382,34 @@ def test_another_address_does_not_get_the_token(server):
         assert patch(server, id, url=one.url, token=TOKEN).json["has_token"]
 
 
+def test_calls_with_the_same_id(house, server):
+    """Engines may repeat an id; the decision is for the call that waits."""
+    id = add_stdio(server, permissions={"echo": "always"})
+    calls = [{"ev": "tool_call", "call": i, "id": "same", "name": f"tools__{name}", "arguments": '{"a": 1, "b": 2}'}
+             for i, name in enumerate(("echo", "add"))]
+    script = [[*calls, {"ev": "done", "reason": "tool_calls"}],
+              [{"ev": "text", "text": "", "results": True}, {"ev": "done", "reason": "stop"}]]
+    chat = Chat(server)
+    answer = chat.answer(chat.say("Hi"), house.model(server, "same", script=script, turns=True), mcp=[id])
+    with chat.watch(answer) as watcher:
+        watcher.until(lambda r: r["t"] == "calls" and [c["state"] for c in r["calls"]] == ["done", "asking"])
+        assert decide(server, answer, "same", "once").status == 202
+        chain(chat, watcher.end()["next"])
+    assert chat.messages()[answer]["calls"][1]["result"] == "3"
+
+
+def test_the_stage_of_calls_stays(house, server):
+    """Text that is stored while calls run does not change the stage."""
+    id = add_stdio(server)
+    script = [{"ev": "text", "text": "One"}, {"ev": "text", "text": " two"}, *call_events(("tools__add", {}))]
+    chat = Chat(server)
+    answer = chat.answer(chat.say("Hi"), house.model(server, "talks", script=script), mcp=[id])
+    wait_until(lambda: chat.messages()[answer]["text"] == "One two", what="the text")
+    with chat.watch(answer) as late:
+        assert late.next()["stage"] == "calls"
+    chat.stop(answer)
+
+
 def test_two_owners(house):
     """An answer's calls are decided by its owner alone."""
     server = house.start(env=BOTH)
@@ -751,6 +779,23 @@ def test_exports_have_no_servers(house, server):
     one_call(house, server, id, "add", {"a": 1, "b": 2})
     export = server.get("/internal/chats/export?format=json")
     assert SECRET.encode() not in export.body and b'"result":"3"' in export.body.replace(b'": "', b'":"')
+
+
+def test_servers_that_cannot_be_read(house):
+    """The answer comes without their tools, and says so."""
+    server = house.start()
+    id = add_stdio(server)
+    model = house.model(server, "five", tokens=5)
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data_dir / "chats.db")) as db:
+        db.execute("DROP TABLE mcp_server")
+    server = Server(server.data_dir, house.backend_dir, house.models_dir)
+    house.servers.append(server)
+    chat = Chat(server)
+    with chat.watch(chat.answer(chat.say("Hi"), model, mcp=[id])) as watcher:
+        assert watcher.end()["state"] == "done"
+        one, = next(r["servers"] for r in watcher.records if r["t"] == "tools")
+    assert (one["id"], one["tools"]) == (id, 0) and one["error"], one
 
 
 def test_an_earlier_database_is_taken_over(house):

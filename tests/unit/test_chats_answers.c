@@ -2,6 +2,7 @@
 #include "chats_world.h"
 
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 
 static const char *chat, *question;
@@ -244,6 +245,47 @@ static void many_deletions_tell_of_answers(void **state)
     assert_string_equal(qn_buf_cstr(&told), "o:chat(t) o:all");
 }
 
+/* Changes the database while it is closed. */
+static void edit(const char *sql)
+{
+    char path[80];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/chats.db", dir);
+    close_chats();
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    open_chats();
+}
+
+/* With room for less than another message, calls and results stay, and the message says why. */
+static void answers_end_where_there_is_no_room(void **state)
+{
+    (void)state;
+    static const char done[] = "[{\"id\":\"c\",\"state\":\"done\",\"result\":\"r\"}]";
+    char sql[100];
+    int64_t one = (int64_t)strlen("m{}[][]{}"), calls = (int64_t)sizeof done - 1 - 2;
+    for (int64_t left = one - 1; left <= one; left++) {
+        snprintf(sql, sizeof sql, "UPDATE chat SET bytes = %lld",
+                 (long long)(QN_CHATS_CHAT_BYTES_MAX - one - calls - left));
+        edit(sql);
+        const char *a = begin("o", question);
+        qn_chats_finish(chats, a,
+                        &(struct qn_chat_end){.state = QN_CHAT_DONE,
+                                              .finish = "tool_calls",
+                                              .calls = done,
+                                              .next_model = "m",
+                                              .next_params = "{}"},
+                        on_found, NULL);
+        ok();
+        assert_int_equal(found.n_messages, left < one ? 1 : 3);
+        const struct qn_chat_message *m = read_message("o", a);
+        assert_string_equal(m->calls, done);
+        assert_string_equal(m->finish, left < one ? QN_CHATS_FULL : "tool_calls");
+        assert_int_equal(m->state, left < one ? QN_CHAT_CUT : QN_CHAT_DONE);
+    }
+}
+
 /* What a callback has reported is there after kill -9, as interrupted answers. */
 static void killing_loses_nothing_reported(void **state)
 {
@@ -300,6 +342,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_deleted_chat_ends_its_answers, setup, remove_world),
         cmocka_unit_test_setup_teardown(nothing_goes_on_where_it_is_deleted, setup, remove_world),
         cmocka_unit_test_setup_teardown(many_deletions_tell_of_answers, setup, remove_world),
+        cmocka_unit_test_setup_teardown(answers_end_where_there_is_no_room, setup, remove_world),
         cmocka_unit_test_setup_teardown(killing_loses_nothing_reported, setup, remove_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

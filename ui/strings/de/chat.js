@@ -138,6 +138,7 @@ export default {
     "chat.ended.stopped": "Angehalten.",
     "chat.ended.cut": "Die Antwort hat die Höchstzahl an Token erreicht.",
     "chat.ended.rounds": "Das Modell hat in zehn Antworten hintereinander Werkzeuge aufgerufen; mehr sind es nicht. Seine letzten Aufrufe wurden nicht ausgeführt.",
+    "chat.ended.full": "Der Chat hat keinen Platz für eine weitere Antwort. Die Ergebnisse der Aufrufe bleiben erhalten; beginnen Sie einen anderen Chat, um weiterzumachen.",
     "chat.ended.interrupted": "Der Server wurde beendet, bevor die Antwort fertig war.",
     "chat.step.memory": "Wählen Sie ein kleineres Modell, entladen Sie ein anderes oder geben Sie diesem einen kürzeren Kontext.",
     "chat.step.context": "Das Gespräch ist länger als der Kontext des Modells. Beginnen Sie einen neuen Chat oder laden Sie das Modell mit einem längeren Kontext.",

@@ -135,6 +135,7 @@ export default {
     "chat.ended.stopped": "Stopped.",
     "chat.ended.cut": "The answer has reached its limit of tokens.",
     "chat.ended.rounds": "The model has called tools in ten answers in a row, which is the limit. Its last calls were not run.",
+    "chat.ended.full": "The chat has no room for another answer. The results of the calls are kept; begin another chat to go on.",
     "chat.ended.interrupted": "The server ended before the answer did.",
     "chat.step.memory": "Choose a smaller model, unload another one, or give this one a shorter context.",
     "chat.step.context": "The conversation is longer than the model's context. Begin a new chat, or load the model with a longer context.",
