@@ -93,15 +93,21 @@ static qn_err set_calls(struct qn_chats_task *t, struct qn_error *e)
 {
     const struct writing *w = t->args;
     struct open_answer a = {0};
+    int64_t asks[2] = {0};
     qn_err err = find_open(t, w->id, &a, e);
+    if (!err)
+        err = qn_chats_ints(t->d, asks, 2, e,
+                            "SELECT instr(calls, " QN_CHATS_ASKING ") > 0,"
+                            " instr(?2, " QN_CHATS_ASKING ") > 0 FROM message WHERE n = ?1",
+                            "is", a.message, w->end.calls);
     if (!err)
         err = qn_chats_run(t->d, e,
                            "UPDATE message SET state = ?2, calls = ?3, bytes = bytes +"
                            " length(CAST(?3 AS BLOB)) - length(CAST(calls AS BLOB)) WHERE n = ?1",
                            "iis", a.message, (int64_t)QN_CHAT_ANSWERING, w->end.calls);
-    return err || a.state == QN_CHAT_ANSWERING
-               ? err
-               : qn_chats_tell_message(t, QN_CHATS_STATE, a.message, e);
+    if (!err && a.state != QN_CHAT_ANSWERING)
+        err = qn_chats_tell_message(t, QN_CHATS_STATE, a.message, e);
+    return err || asks[0] == asks[1] ? err : qn_chats_tell_chat(t, a.chat, e);
 }
 
 /* Copies the arguments of append and finish. QN_ELIMIT. */

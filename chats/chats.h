@@ -55,7 +55,8 @@ struct qn_stored_chat {
     const char *params;         /* JSON object */
     const char *head;           /* the message that was shown last; NULL: none */
     int64_t messages;           /* without deleted ones */
-    bool answering;             /* an answer is unfinished */
+    bool answering;             /* an answer is unfinished; */
+    bool asking;                /* and a call of it waits for a permission */
     int64_t deleted_ms;         /* 0: not deleted */
 };
 
@@ -269,8 +270,8 @@ struct qn_chat_piece {
 void qn_chats_append(struct qn_chats *c, const char *message, const struct qn_chat_piece *pieces,
                      size_t n, qn_chats_fn fn, void *ctx);
 
-/* Replaces the calls of an unfinished message, whose state becomes ANSWERING. QN_ENOTFOUND as
- * above. */
+/* Replaces the calls of an unfinished message, whose state becomes ANSWERING. Those that wait for a
+ * permission have the member "state":"asking", without blanks. QN_ENOTFOUND as above. */
 void qn_chats_set_calls(struct qn_chats *c, const char *message, const char *calls, qn_chats_fn fn,
                         void *ctx);
 

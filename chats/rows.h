@@ -159,6 +159,10 @@ struct qn_chat_blob;
 qn_err qn_chats_file_blob(struct qn_chats_task *t, const char *temp,
                           const struct qn_chat_blob *blob, struct qn_error *e);
 
+/* In the calls of an answer: one waits for a permission. Quotation marks within texts are escaped,
+ * so only a member matches. */
+#define QN_CHATS_ASKING "'\"state\":\"asking\"'"
+
 /* ---- answers (answers_begin.c, answers.c) ---- */
 
 /* A message of which nothing has been written. */

@@ -285,7 +285,8 @@ def test_a_call_waits_for_its_permission(house, server):
     assert [c["state"] for c in calls] == ["asking"]
     stored = chat.messages()[answer]
     assert (stored["state"], stored["calls"]) == ("answering", calls)
-    assert server.get(f"/internal/chats/{chat.id}").json["chat"]["answering"]
+    shown = server.get(f"/internal/chats/{chat.id}").json["chat"]
+    assert shown["answering"] and shown["asking"]
     with chat.watch(answer) as other:  # after a reload
         assert other.until(lambda r: r["t"] == "calls")["calls"] == calls
         assert other.records[0]["stage"] == "calls"
@@ -298,6 +299,7 @@ def test_a_call_waits_for_its_permission(house, server):
     watcher.close()
     assert chain(chat, end["next"])[0][0]["text"] == "3\n"
     assert chat.messages()[answer]["calls"][0]["state"] == "done"
+    assert not server.get(f"/internal/chats/{chat.id}").json["chat"]["asking"]
     assert decide(server, answer, calls[0]["id"], "once").status == 404
     assert look(server, id)["permissions"] == {}
 

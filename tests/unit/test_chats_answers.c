@@ -148,6 +148,18 @@ static void an_answer_calls_and_goes_on(void **state)
     set_calls(a, "[{\"id\":\"c\",\"state\":\"asking\"}]");
     check_state(a, "", "", QN_CHAT_ANSWERING);
     assert_string_equal(found.messages[0].calls, "[{\"id\":\"c\",\"state\":\"asking\"}]");
+    qn_chats_read(chats, "o", chat, on_found, NULL);
+    ok();
+    assert_true(found.chats[0].asking);
+    qn_buf_clear(&told);
+    set_calls(a, "[{\"id\":\"c\",\"state\":\"asking\"}, {\"id\":\"d\"}]");
+    assert_string_equal(qn_buf_cstr(&told), "");
+    set_calls(a, "[{\"id\":\"c\",\"state\":\"running\"}]");
+    assert_string_equal(qn_buf_cstr(&told), "o:chat(t)");
+    qn_chats_read(chats, "o", chat, on_found, NULL);
+    ok();
+    assert_false(found.chats[0].asking);
+    read_message("o", a);
     assert_null(found.messages[0].next);
     qn_chats_finish(chats, a,
                     &(struct qn_chat_end){.state = QN_CHAT_DONE,
