@@ -71,12 +71,17 @@ void qn_mcp_offer_free(struct qn_mcp_offer *o)
 
 /* ---- the tools ---- */
 
-const struct qn_mcp_offered *qn_mcp_offer_find(const struct qn_mcp_offer *o, const char *name)
+static struct qn_mcp_offered *find(const struct qn_mcp_offer *o, const char *name)
 {
     for (size_t i = 0; i < o->n_tools; i++)
         if (qn_str_eq(o->tools[i].name, name))
             return &o->tools[i];
     return NULL;
+}
+
+const struct qn_mcp_offered *qn_mcp_offer_find(const struct qn_mcp_offer *o, const char *name)
+{
+    return find(o, name);
 }
 
 static void write_tool(struct qn_mcp_offer *o, const char *name, const struct qn_mcp_tool *tool)
@@ -94,14 +99,6 @@ static void write_tool(struct qn_mcp_offer *o, const char *name, const struct qn
     qn_jw_raw(&w, tool->schema, strlen(tool->schema));
     qn_jw_obj_end(&w);
     qn_jw_obj_end(&w);
-}
-
-static struct qn_mcp_offered *find(struct qn_mcp_offer *o, const char *name)
-{
-    for (size_t i = 0; i < o->n_tools; i++)
-        if (qn_str_eq(o->tools[i].name, name))
-            return &o->tools[i];
-    return NULL;
 }
 
 /* Where two names would be the same, the later one has a number. */
