@@ -382,6 +382,8 @@ static void processes_of_an_owner_are_limited(void **state)
     }
     assert_string_equal(want_of("anna", 51), "16 MCP servers of yours are at work already");
     assert_string_equal(want_of("bert", 0), "");
+    for (int i = 0; i < QN_MCP_OWNER_PROCESSES_MAX; i++)
+        qn_mcp_call_cancel(&calls[i]);
 }
 
 /* A new owner gets a process although others have taken all. */
