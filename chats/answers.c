@@ -217,13 +217,16 @@ static qn_err close_answer(struct qn_database *d, int64_t message, const struct 
 static qn_err find_room(struct qn_chats_task *t, const struct open_answer *a,
                         const struct qn_chat_message *next, bool *out, struct qn_error *e)
 {
-    qn_err err = qn_chats_has_room(t, a->chat, 1, qn_chats_message_bytes(next), e);
+    struct qn_error why = {0};
+    qn_err err = qn_chats_has_room(t, a->chat, 1, qn_chats_message_bytes(next), &why);
     *out = !err;
-    return err != QN_ELIMIT ? err
-                            : qn_chats_run(t->d, e,
-                                           "UPDATE message SET state = ?2, finish = '" QN_CHATS_FULL
-                                           "' WHERE n = ?1",
-                                           "ii", a->message, (int64_t)QN_CHAT_CUT);
+    if (err == QN_ELIMIT)
+        return qn_chats_run(
+            t->d, e, "UPDATE message SET state = ?2, finish = '" QN_CHATS_FULL "' WHERE n = ?1",
+            "ii", a->message, (int64_t)QN_CHAT_CUT);
+    if (err)
+        *e = why;
+    return err;
 }
 
 static qn_err finish(struct qn_chats_task *t, struct qn_error *e)

@@ -690,7 +690,7 @@ def test_nothing_outlives_the_server(house, server, how):
     """Not even a process that has left its session and lost its parent."""
     id = add_stdio(server, permissions="always")
     one_call(house, server, id, "spawn")
-    assert len(processes(server)) >= 2
+    wait_until(lambda: len(processes(server)) >= 2, what="its process")
     if how == "delete":
         delete(server, id)
     else:
