@@ -787,7 +787,7 @@ def test_servers_that_cannot_be_read(house):
     """The answer comes without their tools, and says so."""
     server = house.start()
     id = add_stdio(server)
-    model = house.model(server, "five", tokens=5)
+    model = house.model(server, "slow", tokens=50, token_ms=20)
     server.stop()
     with contextlib.closing(sqlite3.connect(server.data_dir / "chats.db")) as db:
         db.execute("DROP TABLE mcp_server")
