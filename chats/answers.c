@@ -4,15 +4,13 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "base/rand.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The arguments of all four calls. */
+/* The arguments of all calls. */
 struct writing {
-    const char *id; /* begin: the parent; else the message */
-    const char *model, *params;
+    const char *id;         /* the message */
     struct qn_chat_end end; /* append: its pieces alone */
 };
 
@@ -20,134 +18,8 @@ struct writing {
 struct open_answer {
     int64_t message, chat, text_bytes, reasoning_bytes, pieces;
     enum qn_chat_state state;
+    bool deleted; /* it, or its chat */
 };
-
-/* ---- beginning ---- */
-
-static qn_err load_path(struct qn_chats_task *t, int64_t chat, int64_t message, struct qn_error *e)
-{
-    qn_err err = qn_chats_load(t, true, e, "FROM chat WHERE n = ?", "i", chat);
-    return err ? err
-               : qn_chats_load_messages(
-                     t, e,
-                     "FROM message WHERE n IN (WITH RECURSIVE path(n) AS (SELECT ?1 UNION"
-                     " SELECT m.parent FROM message m JOIN path p ON m.n = p.n"
-                     " WHERE m.parent IS NOT NULL) SELECT n FROM path) ORDER BY n",
-                     "i", message);
-}
-
-static qn_err find_finished(struct qn_chats_task *t, const char *id, struct qn_chats_at *at,
-                            struct qn_error *e)
-{
-    qn_err err = qn_chats_find_message(t, id, at, e);
-    if (!err && (at->deleted || at->chat_deleted))
-        return qn_fail_param(e, QN_ECONFLICT, "id", "the message is deleted: restore it first");
-    if (!err && qn_chats_unfinished(at->state))
-        return qn_fail_param(e, QN_ECONFLICT, "id",
-                             "the answer is being written: wait for its end, or stop it");
-    return err;
-}
-
-/* Tells of the answer and loads what it is made from. */
-static qn_err begun(struct qn_chats_task *t, const struct qn_chats_at *at, int64_t message,
-                    struct qn_error *e)
-{
-    qn_err err = qn_chats_tell_message(t, QN_CHATS_MESSAGE, message, e);
-    if (!err)
-        err = qn_chats_show(t, at->chat, message, e);
-    return err ? err : load_path(t, at->chat, message, e);
-}
-
-/* Makes a new answer below at->message. */
-static qn_err begin_below(struct qn_chats_task *t, const struct qn_chats_at *at, const char *model,
-                          const char *params, struct qn_error *e)
-{
-    int64_t n;
-    char *id = qn_arena_alloc(t->arena, QN_CHATS_ID_DIGITS + 1);
-    qn_random_hex(id, QN_CHATS_ID_DIGITS);
-    const struct qn_chat_message m = {.id = id,
-                                      .role = QN_CHAT_ASSISTANT,
-                                      .created_ms = qn_chats_now(),
-                                      .text = "",
-                                      .reasoning = "",
-                                      .parts = "[]",
-                                      .calls = "[]",
-                                      .model = model,
-                                      .params = params,
-                                      .stats = "{}",
-                                      .state = QN_CHAT_QUEUED,
-                                      .finish = ""};
-    qn_err err = qn_chats_insert(t, at, &m, &n, e);
-    if (!err)
-        err = qn_chats_run(t->d, e,
-                           "INSERT INTO answer(message, text_bytes, reasoning_bytes, pieces)"
-                           " VALUES(?, 0, 0, 0)",
-                           "i", n);
-    return err ? err : begun(t, at, n, e);
-}
-
-static qn_err begin(struct qn_chats_task *t, struct qn_error *e)
-{
-    const struct writing *w = t->args;
-    struct qn_chats_at at;
-    qn_err err = find_finished(t, w->id, &at, e);
-    return err ? err : begin_below(t, &at, w->model, w->params, e);
-}
-
-static qn_err go_on(struct qn_chats_task *t, struct qn_error *e)
-{
-    const struct writing *w = t->args;
-    struct qn_chats_at at;
-    int64_t role;
-    qn_err err = find_finished(t, w->id, &at, e);
-    if (!err)
-        err = qn_chats_ints(t->d, &role, 1, e, "SELECT role FROM message WHERE n = ?", "i",
-                            at.message);
-    if (!err && role != QN_CHAT_ASSISTANT)
-        err = qn_fail_param(e, QN_ECONFLICT, "id", "only an assistant's message can be continued");
-    if (!err)
-        err = qn_chats_run(t->d, e,
-                           "INSERT INTO answer(message, text_bytes, reasoning_bytes, pieces)"
-                           " SELECT n, length(CAST(text AS BLOB)),"
-                           " length(CAST(reasoning AS BLOB)), 0 FROM message WHERE n = ?",
-                           "i", at.message);
-    if (!err)
-        err = qn_chats_run(t->d, e,
-                           "UPDATE message SET state = ?2, finish = '', error = NULL, model = ?3,"
-                           " params = ?4 WHERE n = ?1",
-                           "iiss", at.message, (int64_t)QN_CHAT_QUEUED, w->model, w->params);
-    return err ? err : begun(t, &at, at.message, e);
-}
-
-static void start(struct qn_chats *c, const char *owner,
-                  qn_err (*work)(struct qn_chats_task *t, struct qn_error *e), const char *id,
-                  const char *model, const char *params, qn_chats_fn fn, void *ctx)
-{
-    struct qn_chats_task *t = qn_chats_task_new(c, owner, work, true, fn, ctx);
-    struct writing *w = t->args = qn_arena_alloc(t->arena, sizeof *w);
-    qn_err err = qn_chats_check("id", id, QN_CHATS_NAME_MAX, &t->error);
-    if (!err)
-        err = qn_chats_check("model", model, QN_CHATS_NAME_MAX, &t->error);
-    if (!err)
-        err = qn_chats_check("params", params, QN_CHATS_JSON_MAX, &t->error);
-    if (!err)
-        *w = (struct writing){.id = qn_chats_copy(t, id),
-                              .model = qn_chats_copy(t, model ? model : ""),
-                              .params = qn_chats_copy(t, params ? params : "{}")};
-    qn_chats_task_run(t, err);
-}
-
-void qn_chats_begin_answer(struct qn_chats *c, const char *owner, const char *parent,
-                           const char *model, const char *params, qn_chats_fn fn, void *ctx)
-{
-    start(c, owner, begin, parent, model, params, fn, ctx);
-}
-
-void qn_chats_continue_answer(struct qn_chats *c, const char *owner, const char *message,
-                              const char *model, const char *params, qn_chats_fn fn, void *ctx)
-{
-    start(c, owner, go_on, message, model, params, fn, ctx);
-}
 
 /* ---- appending ---- */
 
@@ -158,7 +30,8 @@ static qn_err find_open(struct qn_chats_task *t, const char *id, struct open_ans
     sqlite3_stmt *s;
     qn_err err = qn_chats_sql(t->d, &s, e,
                               "SELECT m.n, m.chat, a.text_bytes, a.reasoning_bytes, a.pieces,"
-                              " m.state, m.owner, o.name FROM message m"
+                              " m.state, m.deleted > 0 OR c.deleted > 0, m.owner, o.name"
+                              " FROM message m"
                               " JOIN answer a ON a.message = m.n JOIN chat c ON c.n = m.chat"
                               " JOIN owner o ON o.n = m.owner WHERE m.id = ? AND c.hidden = ''",
                               "s", id);
@@ -167,11 +40,12 @@ static qn_err find_open(struct qn_chats_task *t, const char *id, struct open_ans
     int step = sqlite3_step(s);
     if (step == SQLITE_ROW) {
         *out = (struct open_answer){
-            sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1),
-            sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3),
-            sqlite3_column_int64(s, 4), (enum qn_chat_state)sqlite3_column_int(s, 5)};
-        t->owner_n = sqlite3_column_int64(s, 6);
-        t->owner = qn_chats_text(t->arena, s, 7);
+            sqlite3_column_int64(s, 0),   sqlite3_column_int64(s, 1),
+            sqlite3_column_int64(s, 2),   sqlite3_column_int64(s, 3),
+            sqlite3_column_int64(s, 4),   (enum qn_chat_state)sqlite3_column_int(s, 5),
+            sqlite3_column_int(s, 6) != 0};
+        t->owner_n = sqlite3_column_int64(s, 7);
+        t->owner = qn_chats_text(t->arena, s, 8);
     }
     err = qn_chats_done(t->d, s, step, e);
     if (!err && step == SQLITE_DONE)
@@ -219,15 +93,21 @@ static qn_err set_calls(struct qn_chats_task *t, struct qn_error *e)
 {
     const struct writing *w = t->args;
     struct open_answer a = {0};
+    int64_t asks[2] = {0};
     qn_err err = find_open(t, w->id, &a, e);
+    if (!err)
+        err = qn_chats_ints(t->d, asks, 2, e,
+                            "SELECT instr(calls, " QN_CHATS_ASKING ") > 0,"
+                            " instr(?2, " QN_CHATS_ASKING ") > 0 FROM message WHERE n = ?1",
+                            "is", a.message, w->end.calls);
     if (!err)
         err = qn_chats_run(t->d, e,
                            "UPDATE message SET state = ?2, calls = ?3, bytes = bytes +"
                            " length(CAST(?3 AS BLOB)) - length(CAST(calls AS BLOB)) WHERE n = ?1",
                            "iis", a.message, (int64_t)QN_CHAT_ANSWERING, w->end.calls);
-    return err || a.state == QN_CHAT_ANSWERING
-               ? err
-               : qn_chats_tell_message(t, QN_CHATS_STATE, a.message, e);
+    if (!err && a.state != QN_CHAT_ANSWERING)
+        err = qn_chats_tell_message(t, QN_CHATS_STATE, a.message, e);
+    return err || asks[0] == asks[1] ? err : qn_chats_tell_chat(t, a.chat, e);
 }
 
 /* Copies the arguments of append and finish. QN_ELIMIT. */
@@ -333,10 +213,28 @@ static qn_err close_answer(struct qn_database *d, int64_t message, const struct 
     return err;
 }
 
+/* Whether the next answer has room; if not, no answer follows this message, which says so. */
+static qn_err find_room(struct qn_chats_task *t, const struct open_answer *a,
+                        const struct qn_chat_message *next, bool *out, struct qn_error *e)
+{
+    struct qn_error why = {0};
+    qn_err err = qn_chats_has_room(t, a->chat, 1, qn_chats_message_bytes(next), &why);
+    *out = !err;
+    if (err == QN_ELIMIT)
+        return qn_chats_run(
+            t->d, e, "UPDATE message SET state = ?2, finish = '" QN_CHATS_FULL "' WHERE n = ?1",
+            "ii", a->message, (int64_t)QN_CHAT_CUT);
+    if (err)
+        *e = why;
+    return err;
+}
+
 static qn_err finish(struct qn_chats_task *t, struct qn_error *e)
 {
     const struct writing *w = t->args;
     struct open_answer a;
+    struct qn_chat_message next;
+    bool goes_on = false;
     qn_err err = find_open(t, w->id, &a, e);
     if (!err)
         err = add_pieces(t, &a, w->end.pieces, w->end.n_pieces, e);
@@ -345,12 +243,15 @@ static qn_err finish(struct qn_chats_task *t, struct qn_error *e)
     if (!err)
         err = qn_chats_run(t->d, e, "UPDATE chat SET updated = ? WHERE n = ?", "ii", qn_chats_now(),
                            a.chat);
+    if (!err && w->end.next_model && !a.deleted) {
+        next = qn_chats_new_answer(t, w->end.next_model, w->end.next_params);
+        err = find_room(t, &a, &next, &goes_on, e);
+    }
     if (!err)
         err = qn_chats_tell_message(t, QN_CHATS_MESSAGE, a.message, e);
-    if (!err && w->end.next_model &&
-        !qn_chats_has_room(t, a.chat, 1, (int64_t)strlen(w->end.next_params), NULL))
-        return begin_below(t, &(struct qn_chats_at){.chat = a.chat, .message = a.message},
-                           w->end.next_model, w->end.next_params, e);
+    if (!err && goes_on)
+        return qn_chats_begin_below(t, &(struct qn_chats_at){.chat = a.chat, .message = a.message},
+                                    &next, e);
     if (!err)
         err = qn_chats_tell_chat(t, a.chat, e);
     return err ? err : qn_chats_load_messages(t, e, "FROM message WHERE n = ?", "i", a.message);

@@ -113,6 +113,19 @@ static qn_err find_head(struct qn_chats_task *t, const char *id, int64_t chat, i
     return err;
 }
 
+/* Whether an answer in the chat is in progress: it ends when it is told that the chat is deleted.
+ */
+static qn_err is_answering(struct qn_chats_task *t, int64_t chat, bool *out, struct qn_error *e)
+{
+    int64_t n = 0;
+    qn_err err = qn_chats_ints(t->d, &n, 1, e,
+                               "SELECT count(*) FROM answer a JOIN message m ON m.n = a.message"
+                               " WHERE m.chat = ?",
+                               "i", chat);
+    *out = n > 0;
+    return err;
+}
+
 /* tell: this chat's change is told by itself. */
 static qn_err change_one(struct qn_chats_task *t, const char *id, const struct qn_chat_patch *p,
                          int64_t now, bool tell, struct qn_error *e)
@@ -137,6 +150,8 @@ static qn_err change_one(struct qn_chats_task *t, const char *id, const struct q
     if (!err && p->title) /* apart, since it is indexed */
         err = qn_chats_run(t->d, e, "UPDATE chat SET title = ?2 WHERE n = ?1", "is", at.chat,
                            p->title);
+    if (!err && !tell && deleted && !at.chat_deleted)
+        err = is_answering(t, at.chat, &tell, e);
     return err || !tell ? err : qn_chats_tell_chat(t, at.chat, e);
 }
 

@@ -55,7 +55,8 @@ struct qn_stored_chat {
     const char *params;         /* JSON object */
     const char *head;           /* the message that was shown last; NULL: none */
     int64_t messages;           /* without deleted ones */
-    bool answering;             /* an answer is unfinished */
+    bool answering;             /* an answer is unfinished; */
+    bool asking;                /* and a call of it waits for a permission */
     int64_t deleted_ms;         /* 0: not deleted */
 };
 
@@ -151,7 +152,8 @@ enum qn_chats_change {
     QN_CHATS_MESSAGE_GONE, /* a message and its branch were deleted: message_id */
     QN_CHATS_STATE,        /* an answer's state has changed: message_id, state */
     QN_CHATS_PRESETS,      /* a preset is new, has changed or was deleted */
-    QN_CHATS_ALL,          /* many chats have changed: read the list again */
+    QN_CHATS_ALL,          /* many chats have changed: read the list again. Of deleted ones, those
+                              with an answer in progress are told by QN_CHATS_CHAT as well */
     QN_CHATS_MCP           /* an MCP server is new, has changed or was deleted */
 };
 struct qn_chats_event {
@@ -268,19 +270,21 @@ struct qn_chat_piece {
 void qn_chats_append(struct qn_chats *c, const char *message, const struct qn_chat_piece *pieces,
                      size_t n, qn_chats_fn fn, void *ctx);
 
-/* Replaces the calls of an unfinished message, whose state becomes ANSWERING. QN_ENOTFOUND as
- * above. */
+/* Replaces the calls of an unfinished message, whose state becomes ANSWERING. Those that wait for a
+ * permission have the member "state":"asking", without blanks. QN_ENOTFOUND as above. */
 void qn_chats_set_calls(struct qn_chats *c, const char *message, const char *calls, qn_chats_fn fn,
                         void *ctx);
 
 /* Appends the last pieces and finishes the message. Members that are NULL stay as they are. The
  * result has the message. */
+#define QN_CHATS_FULL "full"
 struct qn_chat_end {
     enum qn_chat_state state; /* a finished one */
     const char *finish, *stats, *error, *calls;
     /* MAY. Both: the next answer is begun below the message in the same transaction, as by
-     * qn_chats_begin_answer; the result has its path instead. Without room for it there is none,
-     * and the result has the message. */
+     * qn_chats_begin_answer; the result has its path instead. If there is no room for
+     * it, the message becomes CUT with the finish QN_CHATS_FULL. Then, and if the message or its
+     * chat is deleted, there is none, and the result has the message. */
     const char *next_model, *next_params;
     const struct qn_chat_piece *pieces;
     size_t n_pieces;

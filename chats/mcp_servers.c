@@ -141,6 +141,38 @@ static qn_err insert(struct qn_chats_task *t, const struct changing *c, char *id
     return err;
 }
 
+/* Whoever is at another address, or another program, gets neither secrets nor permissions that were
+ * given to this one. */
+static qn_err forget(struct qn_chats_task *t, int64_t n, const char *config, struct qn_error *e)
+{
+    int64_t other[2];
+    qn_err err = qn_chats_ints(
+        t->d, other, 2, e,
+        "SELECT json_extract(config, '$.url', '$.command') <> json_extract(new, '$.url',"
+        " '$.command'), json_extract(config, '$.args') IS NOT json_extract(new, '$.args')"
+        " FROM (SELECT config, json_patch(config, ?2) AS new FROM mcp_server WHERE n = ?1)",
+        "is", n, config);
+    if (!err && other[0])
+        err = qn_chats_run(t->d, e, "UPDATE mcp_server SET secrets = '{}' WHERE n = ?", "i", n);
+    if (!err && (other[0] || other[1]))
+        err = qn_chats_run(t->d, e,
+                           "UPDATE mcp_server SET permissions = (SELECT json_group_object(key,"
+                           " value) FROM json_each(permissions) WHERE value NOT LIKE 'always%')"
+                           " WHERE n = ?",
+                           "i", n);
+    return err;
+}
+
+static qn_err bind(struct qn_chats_task *t, int64_t n, const char *bound, struct qn_error *e)
+{
+    return qn_chats_run(t->d, e,
+                        "UPDATE mcp_server SET permissions = json_patch(permissions, (SELECT"
+                        " json_group_object(b.key, b.value) FROM json_each(?2) b"
+                        " JOIN json_each(permissions) p ON p.key = b.key WHERE p.value = 'always'))"
+                        " WHERE n = ?1",
+                        "is", n, bound);
+}
+
 static qn_err change(struct qn_chats_task *t, struct qn_error *e)
 {
     const struct changing *c = t->args;
@@ -150,6 +182,10 @@ static qn_err change(struct qn_chats_task *t, struct qn_error *e)
     qn_err err = c->id ? find(t, c->id, &n, e) : insert(t, c, id, &n, e);
     if (!err && p->name)
         err = check_name(t, p->name, n, e);
+    if (!err && p->config)
+        err = forget(t, n, p->config, e);
+    if (!err && p->bound)
+        err = bind(t, n, p->bound, e);
     if (!err)
         err = qn_chats_run(t->d, e,
                            "UPDATE mcp_server SET name = coalesce(?2, name), updated = ?3,"
@@ -185,6 +221,7 @@ static void start(struct qn_chats *c, const char *owner, const char *id, bool st
         {"config", p->config, &args->patch.config, QN_CHATS_MCP_JSON_MAX},
         {"secrets", p->secrets, &args->patch.secrets, QN_CHATS_MCP_JSON_MAX},
         {"permissions", p->permissions, &args->patch.permissions, QN_CHATS_MCP_JSON_MAX},
+        {"permissions", p->bound, &args->patch.bound, QN_CHATS_MCP_JSON_MAX},
     };
     qn_err err = QN_OK;
     for (size_t i = 0; i < sizeof members / sizeof *members && !err; i++) {

@@ -20,18 +20,21 @@ struct qn_chat_mcp {
     int64_t created_ms, updated_ms, revision;
     const char *config;  /* JSON object: url; or command, args, read, write; and call_s */
     const char *secrets; /* JSON object: token; or env, an object. Never to be shown or logged */
-    const char *permissions; /* JSON object: a tool's name: "always" or "never"; others: "ask" */
+    const char *permissions; /* JSON object: a tool's name: "never", or "always", maybe with a blank
+                                and the digest of the tool that is allowed; others: "ask" */
 };
 
 /* All servers of the owner, by name. */
 void qn_chats_mcp_list(struct qn_chats *c, const char *owner, qn_chats_fn fn, void *ctx);
 
 /* What is to be changed: members that are NULL stay as they are. Objects are merged with what is
- * stored (RFC 7396: null removes a member). */
+ * stored (RFC 7396: null removes a member). Another url, command or args first removes the
+ * permissions "always"; another url or command the secrets, too. */
 struct qn_chat_mcp_patch {
     const char *name;
     const bool *enabled;
     const char *config, *secrets, *permissions;
+    const char *bound; /* permissions that replace those which are just "always" */
 };
 /* The result has the server. QN_ECONFLICT (param "name"): the owner has one of this name.
  * QN_ELIMIT. */

@@ -23,6 +23,12 @@ static int64_t length(const char *text)
     return (int64_t)strlen(text);
 }
 
+int64_t qn_chats_message_bytes(const struct qn_chat_message *m)
+{
+    return length(m->text) + length(m->reasoning) + length(m->parts) + length(m->calls) +
+           length(m->params) + length(m->stats) + length(m->model);
+}
+
 qn_err qn_chats_has_room(struct qn_chats_task *t, int64_t chat, int64_t rows, int64_t bytes,
                          struct qn_error *e)
 {
@@ -50,8 +56,7 @@ qn_err qn_chats_insert(struct qn_chats_task *t, const struct qn_chats_at *at,
                        const struct qn_chat_message *m, int64_t *n, struct qn_error *e)
 {
     sqlite3_stmt *s;
-    int64_t bytes = length(m->text) + length(m->reasoning) + length(m->parts) + length(m->calls) +
-                    length(m->params) + length(m->stats) + length(m->model);
+    int64_t bytes = qn_chats_message_bytes(m);
     qn_err err = qn_chats_has_room(t, at->chat, 1, bytes, e);
     if (!err)
         err = qn_chats_sql(t->d, &s, e,

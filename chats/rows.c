@@ -166,7 +166,9 @@ qn_err qn_chats_find_message(struct qn_chats_task *t, const char *id, struct qn_
 #define CHAT_COLUMNS                                                                               \
     "SELECT id, title, folder, pinned, created, updated, model,"                                   \
     " (SELECT m.id FROM message m WHERE m.n = chat.head), messages,"                               \
-    " EXISTS(SELECT 1 FROM message u WHERE u.chat = chat.n AND u.state IN (1, 2)), deleted"
+    " EXISTS(SELECT 1 FROM message u WHERE u.chat = chat.n AND u.state IN (1, 2)), deleted,"       \
+    " EXISTS(SELECT 1 FROM message u WHERE u.chat = chat.n AND u.state IN (1, 2)"                  \
+    " AND instr(u.calls, " QN_CHATS_ASKING "))"
 
 static qn_err read_chat(struct qn_chats_task *t, sqlite3_stmt *s, bool whole, struct qn_error *e)
 {
@@ -186,12 +188,13 @@ static qn_err read_chat(struct qn_chats_task *t, sqlite3_stmt *s, bool whole, st
                                  .model = qn_chats_text(a, s, 6),
                                  .messages = sqlite3_column_int64(s, 8),
                                  .answering = sqlite3_column_int(s, 9) != 0,
-                                 .deleted_ms = sqlite3_column_int64(s, 10)};
+                                 .deleted_ms = sqlite3_column_int64(s, 10),
+                                 .asking = sqlite3_column_int(s, 11) != 0};
     if (sqlite3_column_type(s, 7) != SQLITE_NULL)
         c->head = qn_chats_text(a, s, 7);
     if (whole) {
-        c->params = qn_chats_text(a, s, 11);
-        c->system = qn_chats_text(a, s, 12);
+        c->params = qn_chats_text(a, s, 12);
+        c->system = qn_chats_text(a, s, 13);
     }
     if (!c->id || !c->title || !c->folder || !c->model || (whole && (!c->params || !c->system)))
         return too_much(e);

@@ -169,7 +169,7 @@ static void run(struct qn_answer_call *c)
     c->state = QN_CALL_RUNNING;
     c->run.done = result_came;
     c->run.ctx = c;
-    qn_mcp_call_begin(c->answer->in->mcp, c->tool->server, c->tool->tool,
+    qn_mcp_call_begin(c->answer->in->mcp, c->tool->server, c->answer->caller.admin, c->tool->tool,
                       qn_buf_cstr(&c->arguments), &c->run);
 }
 
@@ -243,16 +243,24 @@ static struct qn_answer *find_answer(const struct qn_answering *a, const char *o
     return NULL;
 }
 
+/* Engines may repeat an id: then the first call that waits is meant. */
+static struct qn_answer_call *find_call(struct qn_answer *x, const char *id)
+{
+    struct qn_answer_call *found = NULL;
+    for (size_t i = 0; x && i < x->n_calls; i++)
+        if (qn_str_eq(x->calls[i].id, id) &&
+            (!found || (found->state != QN_CALL_ASKING && x->calls[i].state == QN_CALL_ASKING)))
+            found = &x->calls[i];
+    return found;
+}
+
 qn_err qn_answering_allow(struct qn_answering *a, const char *owner, const char *message,
                           const char *call, enum qn_answering_decision d, struct qn_error *e)
 {
     struct qn_answer *x = find_answer(a, owner, message);
-    struct qn_answer_call *c = NULL;
+    struct qn_answer_call *c = find_call(x, call);
     bool allowed = d == QN_ALLOW_ONCE || d == QN_ALLOW_ALWAYS,
          stored = d == QN_ALLOW_ALWAYS || d == QN_ALLOW_NEVER;
-    for (size_t i = 0; x && i < x->n_calls && !c; i++)
-        if (qn_str_eq(x->calls[i].id, call))
-            c = &x->calls[i];
     if (!c)
         return qn_fail_param(e, QN_ENOTFOUND, x ? "call" : "id",
                              "no answer with this id and call is in progress");

@@ -55,7 +55,7 @@ struct qn_answer {
     char *client, *share, *model, *params;
     const struct qn_profile *profile;
     bool more; /* it continues an earlier text */
-    int round; /* from 1: how many answers in a row have called tools before it, and itself */
+    int round; /* Position in the chain of answers linked by tool calls; the first is 1. */
     qn_chats_fn begun_fn; /* NULL: nothing waits */
     void *begun_ctx;
 

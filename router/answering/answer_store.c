@@ -75,7 +75,8 @@ static void committed(void *ctx, const struct qn_chats_found *found)
         x->kept_text = x->sent_text;
         x->view.state_changes += x->view.state != QN_CHAT_ANSWERING;
         x->view.state = QN_CHAT_ANSWERING;
-        x->view.stage = QN_ANSWER_COMPUTING;
+        if (!x->calling)
+            x->view.stage = QN_ANSWER_COMPUTING;
         qn_answer_show(x);
         qn_answer_tell(x);
     }
@@ -198,6 +199,14 @@ static char *error_json(const struct qn_error *e)
     return qn_buf_take(&out);
 }
 
+/* The database may have ended it in another way, for want of room. */
+static void take_end(struct qn_answer *x, const struct qn_chat_message *m)
+{
+    x->end_state = m->state;
+    free(x->end_finish);
+    x->end_finish = qn_xstrdup(m->finish);
+}
+
 static void stored(void *ctx, const struct qn_chats_found *found)
 {
     struct qn_answer *x = ctx;
@@ -214,6 +223,8 @@ static void stored(void *ctx, const struct qn_chats_found *found)
     }
     if (!found->e && x->goes_on && found->n_chats)
         qn_answer_next(x, found);
+    else if (!found->e && found->n_messages)
+        take_end(x, &found->messages[0]);
     x->view.state = x->end_state;
     x->view.calls = x->end_calls;
     x->view.calls_changes++;

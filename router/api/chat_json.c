@@ -35,6 +35,7 @@ void qn_api_chat_write(struct qn_jw *w, const struct qn_stored_chat *c)
     qn_jw_kstr(w, "head", c->head);
     qn_jw_ki64(w, "messages", c->messages);
     qn_jw_kbool(w, "answering", c->answering);
+    qn_jw_kbool(w, "asking", c->asking);
     if (c->deleted_ms)
         qn_jw_ki64(w, "deleted", c->deleted_ms);
     else

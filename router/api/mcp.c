@@ -6,6 +6,7 @@
 #include "api/mcp_json.h"
 #include "api/waiting.h"
 #include "base/str.h"
+#include "mcp_servers/permissions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,7 +204,7 @@ void qn_api_mcp_add(const struct qn_mcp_api *api, struct qn_http *h, const char 
     }
     a->has_members = true;
     a->status = 201;
-    if (qn_mcp_members_read(&root, stdio, true, &a->members, &e))
+    if (qn_mcp_members_read(&root, stdio, NULL, &a->members, &e))
         fail(a, &e);
     else
         qn_chats_mcp_add(api->chats, a->caller.owner, stdio, &a->members.patch, changed, a);
@@ -212,13 +213,15 @@ void qn_api_mcp_add(const struct qn_mcp_api *api, struct qn_http *h, const char 
 static void change(struct mcp_ask *a)
 {
     struct qn_error e = {0};
+    struct qn_mcp_view view;
     struct qn_jref root = qn_json_root(a->doc);
     if (a->stored->stdio && !a->caller.admin) {
         refuse(a);
         return;
     }
     a->has_members = true;
-    if (qn_mcp_members_read(&root, a->stored->stdio, false, &a->members, &e))
+    qn_mcp_look(a->api->mcp, a->id, &view);
+    if (qn_mcp_members_read(&root, a->stored->stdio, &view, &a->members, &e))
         fail(a, &e);
     else
         qn_chats_mcp_change(a->api->chats, a->caller.owner, a->id, &a->members.patch, changed, a);
@@ -261,7 +264,10 @@ void qn_api_mcp_remove(const struct qn_mcp_api *api, struct qn_http *h, const ch
 static void refreshed(void *ctx, const struct qn_error *e)
 {
     struct mcp_ask *a = ctx;
-    (void)e; /* it is shown as the server's state */
+    struct qn_mcp_view view;
+    qn_mcp_look(a->api->mcp, a->stored->id, &view);
+    if (!e) /* else it is shown as the server's state */
+        qn_mcp_permissions_bind(a->api->chats, a->caller.owner, a->stored, &view);
     reply_server(a, a->stored);
 }
 

@@ -3,7 +3,7 @@
 
 #include "api/chat_json.h"
 #include "base/str.h"
-#include "mcp_servers/offer.h"
+#include "mcp_servers/permissions.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -128,18 +128,31 @@ static qn_err read_token(const struct qn_jref *v, struct qn_jw *w, struct qn_err
     return err;
 }
 
-static qn_err read_permissions(const struct qn_jref *v, struct qn_jw *w, struct qn_error *e)
+/* ALWAYS is for the tool as the client has seen it. */
+static void write_permission(const char *tool, enum qn_mcp_permission p,
+                             const struct qn_mcp_view *view, struct qn_jw *w)
+{
+    char digest[QN_SHA256_HEX + 1] = "";
+    for (size_t i = 0; view && p == QN_MCP_ALWAYS && i < view->n_tools && !*digest; i++)
+        if (qn_str_eq(view->tools[i].name, tool))
+            qn_mcp_tool_digest(&view->tools[i], digest);
+    qn_mcp_permission_write(w, tool, p, *digest ? digest : NULL);
+}
+
+/* view: of the tools; NULL: they are not known. */
+static qn_err read_permissions(const struct qn_jref *v, const struct qn_mcp_view *view,
+                               struct qn_jw *w, struct qn_error *e)
 {
     struct qn_jref it;
     if (qn_json_type(v) != QN_JSON_OBJECT)
         return qn_json_fail(v, e, "expected an object");
-    for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
+    for (bool more = qn_json_first(v, &it); more && !w->out->overflow; more = qn_json_next(&it)) {
         enum qn_mcp_permission p = QN_MCP_ASK;
         if (qn_json_type(&it) != QN_JSON_NULL && !qn_mcp_permission_parse(qn_json_raw_str(&it), &p))
             return qn_json_fail(&it, e, "expected ask, always or never");
         if (strlen(it.key) > QN_MCP_TOOL_NAME_MAX)
             return qn_json_fail(v, e, "a tool's name has at most %d bytes", QN_MCP_TOOL_NAME_MAX);
-        qn_jw_kstr(w, it.key, p == QN_MCP_ASK ? NULL : qn_mcp_permission_name(p));
+        write_permission(it.key, p, view, w);
     }
     return QN_OK;
 }
@@ -179,9 +192,22 @@ static const char *object_of(struct qn_buf *text)
     return text->len > strlen("{}") ? qn_buf_cstr(text) : NULL;
 }
 
-qn_err qn_mcp_members_read(const struct qn_jref *root, bool stdio, bool fresh,
+/* Whether tools of which nothing is known take the place of those that are. */
+static bool is_elsewhere(const struct qn_jref *root)
+{
+    static const char *const names[] = {"url", "command", "args"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct qn_jref v = qn_json_get(root, names[i]);
+        if (qn_json_type(&v) != QN_JSON_ABSENT)
+            return true;
+    }
+    return false;
+}
+
+qn_err qn_mcp_members_read(const struct qn_jref *root, bool stdio, const struct qn_mcp_view *view,
                            struct qn_mcp_members *out, struct qn_error *e)
 {
+    bool fresh = !view;
     static const char *const of_http[] = {"name",        "kind", "enabled", "call_s",
                                           "permissions", "url",  "token",   NULL};
     static const char *const of_stdio[] = {"name",        "kind",    "enabled", "call_s",
@@ -210,7 +236,7 @@ qn_err qn_mcp_members_read(const struct qn_jref *root, bool stdio, bool fresh,
     if (!err)
         err = read_own(root, stdio, fresh, &c, &s, e);
     if (!err && qn_json_type(&permissions) != QN_JSON_ABSENT)
-        err = read_permissions(&permissions, &p, e);
+        err = read_permissions(&permissions, is_elsewhere(root) ? NULL : view, &p, e);
     qn_jw_obj_end(&c);
     qn_jw_obj_end(&s);
     qn_jw_obj_end(&p);
@@ -253,24 +279,36 @@ static void write_secrets(struct qn_jw *w, const struct qn_chat_mcp *stored)
     qn_json_free(doc);
 }
 
+/* The permissions that are stored, without their digests. */
+static void write_permissions(struct qn_jw *w, const struct qn_chat_mcp *stored)
+{
+    struct qn_json *doc = NULL;
+    struct qn_jref none = {0}, it;
+    (void)qn_json_parse(stored->permissions, strlen(stored->permissions), &doc, NULL);
+    struct qn_jref root = doc ? qn_json_root(doc) : none;
+    qn_jw_key(w, "permissions");
+    qn_jw_obj(w);
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it))
+        qn_jw_kstr(w, it.key,
+                   qn_mcp_permission_name(qn_mcp_permission_stored(qn_json_raw_str(&it))));
+    qn_jw_obj_end(w);
+    qn_json_free(doc);
+}
+
 static void write_tools(struct qn_jw *w, const struct qn_chat_mcp *stored,
                         const struct qn_mcp_view *view)
 {
-    struct qn_json *doc = NULL;
-    struct qn_jref none = {0};
     if (!view->listed) {
         qn_jw_knull(w, "tools");
         return;
     }
-    (void)qn_json_parse(stored->permissions, strlen(stored->permissions), &doc, NULL);
-    struct qn_jref permissions = doc ? qn_json_root(doc) : none;
+    struct qn_mcp_permissions *permissions = qn_mcp_permissions_new(stored->permissions);
     qn_jw_key(w, "tools");
     qn_jw_arr(w);
     for (size_t i = 0; i < view->n_tools; i++) {
         const struct qn_mcp_tool *t = &view->tools[i];
-        struct qn_jref v = qn_json_get(&permissions, t->name);
-        enum qn_mcp_permission p;
-        (void)qn_mcp_permission_parse(qn_json_raw_str(&v), &p);
+        bool changed;
+        enum qn_mcp_permission p = qn_mcp_permissions_of(permissions, t, &changed);
         qn_jw_obj(w);
         qn_jw_kstr(w, "name", t->name);
         qn_jw_kstr(w, "title", t->title);
@@ -278,10 +316,12 @@ static void write_tools(struct qn_jw *w, const struct qn_chat_mcp *stored,
         qn_jw_key(w, "schema");
         qn_jw_raw(w, t->schema, strlen(t->schema));
         qn_jw_kstr(w, "permission", qn_mcp_permission_name(p));
+        if (changed)
+            qn_jw_kbool(w, "changed", true);
         qn_jw_obj_end(w);
     }
     qn_jw_arr_end(w);
-    qn_json_free(doc);
+    qn_mcp_permissions_free(permissions);
 }
 
 void qn_mcp_server_write(struct qn_jw *w, const struct qn_chat_mcp *stored,
@@ -294,8 +334,7 @@ void qn_mcp_server_write(struct qn_jw *w, const struct qn_chat_mcp *stored,
     qn_jw_kbool(w, "enabled", stored->enabled);
     qn_jw_members(w, stored->config);
     write_secrets(w, stored);
-    qn_jw_key(w, "permissions");
-    qn_jw_raw(w, stored->permissions, strlen(stored->permissions));
+    write_permissions(w, stored);
     qn_jw_ki64(w, "created", stored->created_ms);
     qn_jw_ki64(w, "updated", stored->updated_ms);
     qn_jw_kstr(w, "state", qn_mcp_state_name(view->state));

@@ -12,9 +12,10 @@ struct qn_mcp_members {
     struct qn_buf config, secrets, permissions;
     bool enabled;
 };
-/* Reads the members that a server of this kind has; fresh: of a new one, with all that it needs.
- * QN_EINVAL with the member as param. The caller ends *out with _deinit, also after an error. */
-qn_err qn_mcp_members_read(const struct qn_jref *root, bool stdio, bool fresh,
+/* Reads the members that a server of this kind has; view: its tools, for which it may get
+ * permissions; NULL: it is a new one, and needs all members. QN_EINVAL with the member as param.
+ * The caller ends *out with _deinit, also after an error. */
+qn_err qn_mcp_members_read(const struct qn_jref *root, bool stdio, const struct qn_mcp_view *view,
                            struct qn_mcp_members *out, struct qn_error *e);
 void qn_mcp_members_deinit(struct qn_mcp_members *m);
 

@@ -39,20 +39,8 @@ struct qn_mcp_offer {
     struct qn_mcp_offered *tools;
     size_t n_tools;
     struct qn_buf items, servers;
+    char *error; /* why the servers could not be read; NULL: they could */
 };
-
-const char *qn_mcp_permission_name(enum qn_mcp_permission p)
-{
-    return p == QN_MCP_ALWAYS ? "always" : p == QN_MCP_NEVER ? "never" : "ask";
-}
-
-bool qn_mcp_permission_parse(const char *name, enum qn_mcp_permission *out)
-{
-    *out = qn_str_eq(name, "always")  ? QN_MCP_ALWAYS
-           : qn_str_eq(name, "never") ? QN_MCP_NEVER
-                                      : QN_MCP_ASK;
-    return *out != QN_MCP_ASK || qn_str_eq(name, "ask");
-}
 
 static void offer_free(struct qn_mcp_offer *o)
 {
@@ -67,6 +55,7 @@ static void offer_free(struct qn_mcp_offer *o)
     qn_buf_deinit(&o->items);
     qn_buf_deinit(&o->servers);
     free(o->tools);
+    free(o->error);
     free(o->owner);
     free(o);
 }
@@ -82,12 +71,17 @@ void qn_mcp_offer_free(struct qn_mcp_offer *o)
 
 /* ---- the tools ---- */
 
-const struct qn_mcp_offered *qn_mcp_offer_find(const struct qn_mcp_offer *o, const char *name)
+static struct qn_mcp_offered *find(const struct qn_mcp_offer *o, const char *name)
 {
     for (size_t i = 0; i < o->n_tools; i++)
         if (qn_str_eq(o->tools[i].name, name))
             return &o->tools[i];
     return NULL;
+}
+
+const struct qn_mcp_offered *qn_mcp_offer_find(const struct qn_mcp_offer *o, const char *name)
+{
+    return find(o, name);
 }
 
 static void write_tool(struct qn_mcp_offer *o, const char *name, const struct qn_mcp_tool *tool)
@@ -107,21 +101,27 @@ static void write_tool(struct qn_mcp_offer *o, const char *name, const struct qn
     qn_jw_obj_end(&w);
 }
 
-/* permissions: the server's, parsed. */
+/* Where two names would be the same, the later one has a number. */
+static void name_tool(struct qn_mcp_offer *o, const struct part *p, const char *tool,
+                      char out[static QN_MCP_NAME_MAX + 1])
+{
+    qn_mcp_name(p->stored->name, tool, 0, out);
+    struct qn_mcp_offered *first = find(o, out);
+    while (first && find(o, out))
+        qn_mcp_name(p->stored->name, tool, first->next++, out);
+}
+
 static void add_tool(struct qn_mcp_offer *o, struct part *p, const struct qn_mcp_tool *tool,
-                     const struct qn_jref *permissions)
+                     const struct qn_mcp_permissions *permissions)
 {
     struct qn_mcp_offered *t = &o->tools[o->n_tools];
-    struct qn_jref v = qn_json_get(permissions, tool->name);
-    size_t number = 0;
-    do {
-        qn_mcp_name(p->stored->name, tool->name, number, t->name);
-        number += number ? 1 : 2;
-    } while (qn_mcp_offer_find(o, t->name));
+    name_tool(o, p, tool->name, t->name);
+    t->next = 2;
     t->server = p->stored->id;
     t->server_name = p->stored->name;
     t->tool = qn_arena_strdup(o->arena, tool->name);
-    (void)qn_mcp_permission_parse(qn_json_raw_str(&v), &t->permission);
+    t->permission = qn_mcp_permissions_of(permissions, tool, NULL);
+    qn_mcp_tool_digest(tool, t->digest);
     o->n_tools++;
     p->tools++;
     write_tool(o, t->name, tool);
@@ -130,14 +130,23 @@ static void add_tool(struct qn_mcp_offer *o, struct part *p, const struct qn_mcp
 static void add_tools(struct qn_mcp_offer *o, struct part *p)
 {
     struct qn_mcp_view view;
-    struct qn_json *doc = NULL;
-    const char *text = p->stored->permissions;
-    qn_err err = qn_json_parse(text, strlen(text), &doc, NULL);
-    struct qn_jref permissions = err ? (struct qn_jref){0} : qn_json_root(doc);
+    struct qn_mcp_permissions *permissions = qn_mcp_permissions_new(p->stored->permissions);
     qn_mcp_look(o->mcp, p->stored->id, &view);
     for (size_t i = 0; i < view.n_tools && o->n_tools < QN_MCP_OFFER_TOOLS_MAX; i++)
-        add_tool(o, p, &view.tools[i], &permissions);
-    qn_json_free(doc);
+        add_tool(o, p, &view.tools[i], permissions);
+    qn_mcp_permissions_free(permissions);
+    qn_mcp_permissions_bind(o->chats, o->owner, p->stored, &view);
+}
+
+static void write_server(struct qn_jw *w, const char *id, const char *name, size_t tools,
+                         const char *error)
+{
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "id", id);
+    qn_jw_kstr(w, "name", name);
+    qn_jw_ki64(w, "tools", (int64_t)tools);
+    qn_jw_kstr(w, "error", error);
+    qn_jw_obj_end(w);
 }
 
 static void write_servers(struct qn_mcp_offer *o)
@@ -146,13 +155,10 @@ static void write_servers(struct qn_mcp_offer *o)
     qn_jw_arr(&w);
     for (size_t i = 0; i < o->n_parts; i++) {
         const struct part *p = &o->parts[i];
-        qn_jw_obj(&w);
-        qn_jw_kstr(&w, "id", p->stored->id);
-        qn_jw_kstr(&w, "name", p->stored->name);
-        qn_jw_ki64(&w, "tools", (int64_t)p->tools);
-        qn_jw_kstr(&w, "error", p->error);
-        qn_jw_obj_end(&w);
+        write_server(&w, p->stored->id, p->stored->name, p->tools, p->error);
     }
+    for (size_t i = 0; i < o->n_ids && o->error; i++) /* their names are not known */
+        write_server(&w, o->ids[i], o->ids[i], 0, o->error);
     qn_jw_arr_end(&w);
 }
 
@@ -188,7 +194,8 @@ static void found(void *ctx, const struct qn_chats_found *f)
             offer_free(o);
         return;
     }
-    for (size_t i = 0; i < o->n_ids; i++)
+    o->error = f->e ? qn_xstrdup(f->e->message) : NULL;
+    for (size_t i = 0; i < o->n_ids && !f->e; i++)
         for (size_t k = 0; k < f->n_mcp; k++) {
             const struct qn_chat_mcp *m = &f->mcp[k];
             if (!qn_str_eq(m->id, o->ids[i]) || !m->enabled || (m->stdio && !o->admin))
@@ -251,8 +258,7 @@ void qn_mcp_offer_allow(struct qn_mcp_offer *o, const char *name, enum qn_mcp_pe
         qn_buf_init(&patch, 16 * 1024);
         struct qn_jw w = qn_jw_to(&patch);
         qn_jw_obj(&w);
-        qn_jw_kstr(&w, t->tool,
-                   permission == QN_MCP_ASK ? NULL : qn_mcp_permission_name(permission));
+        qn_mcp_permission_write(&w, t->tool, permission, t->digest);
         qn_jw_obj_end(&w);
         qn_chats_mcp_change(o->chats, o->owner, t->server,
                             &(struct qn_chat_mcp_patch){.permissions = qn_buf_cstr(&patch)}, NULL,

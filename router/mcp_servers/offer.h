@@ -4,17 +4,18 @@
 #define QN_MCP_SERVERS_OFFER_H
 
 #include "mcp_servers/names.h"
+#include "mcp_servers/permissions.h"
 #include "mcp_servers/servers.h"
 
 enum { QN_MCP_OFFER_SERVERS_MAX = 16, QN_MCP_OFFER_TOOLS_MAX = 256 };
-
-enum qn_mcp_permission { QN_MCP_ASK, QN_MCP_ALWAYS, QN_MCP_NEVER };
 
 /* A tool that is offered. Strings are lent by the offer. */
 struct qn_mcp_offered {
     char name[QN_MCP_NAME_MAX + 1];
     const char *server, *server_name, *tool;
     enum qn_mcp_permission permission;
+    char digest[QN_SHA256_HEX + 1]; /* qn_mcp_tool_digest */
+    size_t next;                    /* number that the next tool of this name may have */
 };
 
 struct qn_mcp_offer;
@@ -42,11 +43,7 @@ const char *qn_mcp_offer_tools(const struct qn_mcp_offer *o);
 const char *qn_mcp_offer_servers(const struct qn_mcp_offer *o);
 /* NULL: there is no such tool. */
 const struct qn_mcp_offered *qn_mcp_offer_find(const struct qn_mcp_offer *o, const char *name);
-/* Sets the permission of a tool, also in the database. */
+/* Sets the permission of a tool, also in the database; ALWAYS is for the tool as it is offered. */
 void qn_mcp_offer_allow(struct qn_mcp_offer *o, const char *name, enum qn_mcp_permission p);
-
-/* "ask", "always", "never". Pure. */
-const char *qn_mcp_permission_name(enum qn_mcp_permission p);
-bool qn_mcp_permission_parse(const char *name, enum qn_mcp_permission *out);
 
 #endif

@@ -60,7 +60,7 @@ static void settle_calls(struct qn_mcp_server *s)
             c = c->next;
             continue;
         }
-        const char *why = reason(s, text);
+        const char *why = c->refused ? c->refused : reason(s, text);
         qn_mcp_call_finish(c, true, why, strlen(why));
         c = s->calls; /* its callback may have ended others */
     }
@@ -101,6 +101,7 @@ void qn_mcp_send(struct qn_mcp_server *s, bool list)
     qn_buf_init(&lines, (size_t)4 * QN_MCP_DOWN_MAX);
     if (list) {
         s->fresh = false;
+        s->list_due_ms = qn_now_ms() + QN_MCP_LIST_MS + QN_MCP_GRACE_MS;
         s->error = (struct qn_error){0};
         qn_mcp_down_list(&lines);
     }
@@ -286,7 +287,7 @@ static void tick(void *ctx)
 {
     struct qn_mcp_server *s = ctx;
     int64_t now = qn_now_ms();
-    bool late = s->state == QN_MCP_STARTING && now >= s->start_due_ms;
+    bool late = !s->fresh && now >= s->list_due_ms;
     for (const struct qn_mcp_call *c = s->calls; c; c = c->next)
         late = late || now >= c->due_ms;
     if (late) {
@@ -326,10 +327,7 @@ static qn_err may_start(const struct qn_mcp_server *s, struct qn_error *e)
         return qn_fail(e, QN_EBUSY, "the server is stopping");
     if (s->stdio && !s->admin)
         return qn_fail(e, QN_EINVAL, "it is a program, which only an admin can have run");
-    if (qn_mcp_processes_count(s->in->processes) >= QN_MCP_PROCESSES_MAX)
-        return qn_fail(e, QN_EBUSY, "too many MCP servers run at a time: at most %d",
-                       QN_MCP_PROCESSES_MAX);
-    return QN_OK;
+    return qn_mcp_room(s->in, s->owner, e);
 }
 
 void qn_mcp_start(struct qn_mcp_server *s)
@@ -351,7 +349,7 @@ void qn_mcp_start(struct qn_mcp_server *s)
         return;
     }
     s->state = QN_MCP_STARTING;
-    s->start_due_ms = qn_now_ms() + QN_MCP_START_MS + QN_MCP_GRACE_MS;
+    s->list_due_ms = qn_now_ms() + QN_MCP_START_MS + QN_MCP_GRACE_MS;
     s->tick = qn_timer_start(s->in->config.loop, TICK_MS, TICK_MS, tick, s);
     qn_buf_init(&line, QN_MCP_DOWN_MAX);
     write_start(s, &line);

@@ -155,6 +155,7 @@ static void take_config(struct qn_mcp_server *s, const struct qn_chat_mcp *store
 static void start_over(struct qn_mcp_server *s, const char *why)
 {
     qn_mcp_end(s, why);
+    qn_mcp_settle_now(s); /* while it has the reason */
     qn_mcp_tools_clear(&s->tools);
     s->name[0] = s->version[0] = s->protocol[0] = '\0';
     s->state = QN_MCP_OFF;
@@ -228,7 +229,7 @@ void qn_mcp_want(struct qn_mcp *m, const struct qn_chat_mcp *stored, const char 
     if (s->config && s->revision != stored->revision)
         start_over(s, "the server's configuration has changed");
     if (s->admin != admin)
-        start_over(s, "the server is used with other rights");
+        start_over(s, "the server was restarted because a client with other rights uses it");
     take_config(s, stored);
     s->admin = admin;
     s->used_ms = qn_now_ms();
@@ -279,13 +280,14 @@ static struct qn_mcp_server *nowhere(struct qn_mcp *m)
     return m->nowhere;
 }
 
-void qn_mcp_call_begin(struct qn_mcp *m, const char *server, const char *tool,
+void qn_mcp_call_begin(struct qn_mcp *m, const char *server, bool admin, const char *tool,
                        const char *arguments, struct qn_mcp_call *c)
 {
     struct qn_mcp_server *s = qn_mcp_find(m, server);
     if (!s)
         s = nowhere(m);
     c->server = s;
+    c->refused = NULL;
     c->id = ++s->next_id;
     c->tool = qn_xstrdup(tool);
     c->arguments = qn_xstrdup(arguments);
@@ -297,7 +299,11 @@ void qn_mcp_call_begin(struct qn_mcp *m, const char *server, const char *tool,
     s->calls = c;
     s->used_ms = qn_now_ms();
     c->due_ms = s->used_ms + s->call_ms + QN_MCP_START_MS + QN_MCP_GRACE_MS;
-    if (!*s->id || !s->enabled)
+    if (!s->process)
+        s->admin = admin;
+    else if (s->admin != admin)
+        c->refused = "a client with other rights uses the MCP server";
+    if (!*s->id || !s->enabled || c->refused)
         fail_later(c);
     else if (s->process)
         qn_mcp_send(s, false);

@@ -18,13 +18,16 @@
 
 enum {
     QN_MCP_IDLE_MS = 10 * 60 * 1000, /* without use until a server is ended */
-    QN_MCP_START_MS = 30 * 1000,     /* until its tools are listed */
+    QN_MCP_START_MS = 30 * 1000,     /* until its tools are listed; */
+    QN_MCP_LIST_MS = 30 * 1000,      /* the same when they are listed anew */
     QN_MCP_GRACE_MS = 5000, /* how much later the router gives up than quince-mcp should have */
     QN_MCP_CALL_S = 60,     /* a call's longest duration, unless the server has another; */
     QN_MCP_CALL_S_MAX = 3600,
     QN_MCP_BACKOFF_MS = 1000, /* from a failure to the next start; doubled by each further one */
     QN_MCP_BACKOFF_MAX_MS = 60 * 1000,
-    QN_MCP_PROCESSES_MAX = 64 /* of all owners */
+    QN_MCP_OWNER_PROCESSES_MAX = 16, /* of one owner that run; */
+    QN_MCP_PROCESSES_MAX = 64,       /* of all owners; */
+    QN_MCP_ENDING_MAX = 16           /* and that have been told to end */
 };
 
 struct qn_mcp;
@@ -84,8 +87,8 @@ struct qn_mcp_want {
     struct qn_mcp_want *prev, *next;
 };
 /* Starts the server if it does not run. owner: of the stored server; admin: whether the client is
- * one: others cannot have programs run, and reach public addresses only. again: the tools are
- * listed anew, and a server that has failed is started at once. */
+ * one. Without it, stdio servers are refused and HTTP servers may use public addresses only. again:
+ * the tools are listed anew, and a server that has failed is started at once. */
 void qn_mcp_want(struct qn_mcp *m, const struct qn_chat_mcp *stored, const char *owner, bool admin,
                  bool again, struct qn_mcp_want *w);
 void qn_mcp_unwant(struct qn_mcp_want *w); /* one that does not wait: does nothing */
@@ -100,11 +103,13 @@ struct qn_mcp_call {
     struct qn_mcp_call *prev, *next;
     int64_t id, due_ms;
     char *tool, *arguments; /* until it is sent */
+    const char *refused;    /* static: why it is not sent; NULL: it is */
     struct qn_buf text;
 };
-/* Starts the server if it does not run. server: its id, which qn_mcp_want has been called for. All
- * failures are reported by done. */
-void qn_mcp_call_begin(struct qn_mcp *m, const char *server, const char *tool,
+/* Starts the server if it does not run. server: its id, which qn_mcp_want has been called for;
+ * admin: as there. A process that was started with other rights does not get the call. All failures
+ * are reported by done. */
+void qn_mcp_call_begin(struct qn_mcp *m, const char *server, bool admin, const char *tool,
                        const char *arguments, struct qn_mcp_call *c);
 void qn_mcp_call_cancel(struct qn_mcp_call *c); /* one that does not run: does nothing */
 

@@ -31,8 +31,9 @@ struct qn_mcp_server {
     char name[QN_MCP_WORD_MAX + 1], version[QN_MCP_WORD_MAX + 1], protocol[QN_MCP_WORD_MAX + 1];
     struct qn_mcp_tools tools;  /* the list that was read last */
     struct qn_mcp_tools arrive; /* one that is being read */
-    bool fresh; /* `tools` is of the present process, and nothing newer is awaited */
-    int64_t start_due_ms, used_ms, retry_at_ms, ready_ms;
+    bool fresh;          /* `tools` is of the present process, and nothing newer is awaited */
+    int64_t list_due_ms; /* when a list that is awaited must have come */
+    int64_t used_ms, retry_at_ms, ready_ms;
     int failures; /* in a row */
 
     int64_t next_id;
@@ -47,7 +48,9 @@ struct qn_mcp {
     char *program, *folder;
     struct qn_mcp_processes *processes;
     struct qn_mcp_server *servers;
-    struct qn_mcp_server *nowhere; /* one of them: has the calls of deleted servers; NULL: none */
+    /* One of them. Placeholder that holds calls to servers that no longer exist, until they have
+     * failed. NULL: none. */
+    struct qn_mcp_server *nowhere;
     bool stopped;
 };
 
@@ -57,6 +60,12 @@ struct qn_mcp_server *qn_mcp_find(const struct qn_mcp *m, const char *id);
 /* Tells that the state or the tools have changed. */
 void qn_mcp_tell(struct qn_mcp_server *s);
 
+/* ---- room.c ---- */
+
+/* Makes room for another process of the owner, if need be by the end of one that is not used.
+ * QN_EBUSY: there is none. */
+qn_err qn_mcp_room(const struct qn_mcp *m, const char *owner, struct qn_error *e);
+
 /* ---- run.c ---- */
 
 /* Starts the process; a failure is the server's state. */
@@ -64,7 +73,8 @@ void qn_mcp_start(struct qn_mcp_server *s);
 /* Ends the process. why: the server's error, with which calls and wants end; NULL: it is just not
  * needed, which must only be said of one without calls and wants. */
 void qn_mcp_end(struct qn_mcp_server *s, const char *why);
-/* Calls the wants that need not wait, and ends the calls without due_ms: from the loop, or now. */
+/* Reports to waiters whose outcome is known, and fails calls with due_ms 0; from a timer, or at
+ * once. */
 void qn_mcp_settle(struct qn_mcp_server *s);
 void qn_mcp_settle_now(struct qn_mcp_server *s);
 /* Sends the calls that wait, and asks for the list of tools again if `list`. */

@@ -121,6 +121,17 @@ journey("a program: pasted, refused at the field, with a secret", { at: "/app/se
   await dialog.waitFor({ state: "detached" });
   assert.deepEqual((await server.api("/internal/mcp")).servers[0].env, ["WHO", "MORE"]);
 
+  // Another command does not get them, and the form says so before.
+  await page.getByRole("button", { name: named(t, "server.mcp.edit_name", "mine") }).click();
+  await dialog.getByLabel(t("server.mcp.args"), { exact: true }).fill("other");
+  await dialog.getByText(t("server.mcp.forgets.args")).waitFor();
+  await dialog.getByLabel(t("server.mcp.command"), { exact: true }).fill("/bin/true");
+  await dialog.getByText(t("server.mcp.forgets.stdio")).waitFor();
+  await axe();
+  await save.click();
+  await dialog.waitFor({ state: "detached" });
+  assert.deepEqual((await server.api("/internal/mcp")).servers[0].env, []);
+
   // Another one of this name.
   await page.getByRole("button", { name: t("server.mcp.add") }).click();
   await dialog.getByLabel(t("server.mcp.name"), { exact: true }).fill("mine");
@@ -217,6 +228,37 @@ journey("always: the next call is not asked about", {}, async (window) => {
   await page.goto(`/app/server/mcp?open=${id}`);
   await settled(page);
   assert.equal(await page.getByRole("combobox", { name: named(t, "server.mcp.permission_of", "add"), exact: true }).inputValue(), "always");
+});
+
+journey("never: in the menu of the question, for all calls of the tool", {}, async (window) => {
+  const { page, t, server, axe } = window;
+  const id = await chatWith(window, "never", [[["tools__add", { a: 1, b: 2 }]]]);
+  await say(page, "what is 1 + 2?");
+  await permission(page, t, "add").waitFor();
+  await page.locator(".permission").getByRole("button", { name: t("chat.call.allow.more") }).click();
+  await axe();
+  await page.getByRole("menuitem", { name: t("chat.call.allow.never") }).click();
+  await call(page, "denied").waitFor();
+  assert.deepEqual((await server.api(`/internal/mcp/${id}`)).permissions, { add: "never" });
+});
+
+journey("a question is seen in the list of chats, and in the title of the window", {}, async (window) => {
+  const { page, t, axe } = window;
+  await chatWith(window, "marked", [[["tools__add", { a: 1, b: 2 }]]]);
+  await say(page, "what is 1 + 2?");
+  await permission(page, t, "add").waitFor();
+  const mark = page.getByRole("img", { name: t("chat.is_asking") }), asks = t("chat.title_asking").replace("{title}", "");
+  await mark.waitFor();
+  await page.waitForFunction((text) => document.title.startsWith(text), asks);
+  await axe();
+  await page.goto("/app/chat");
+  await mark.waitFor();
+  assert.ok(!(await page.title()).startsWith(asks), "only of the chat that is shown");
+  await page.goBack();
+  await decide(page, t, "once");
+  await lastMessage(page).locator(".md", { hasText: "It is 3" }).waitFor();
+  await mark.waitFor({ state: "detached" });
+  assert.ok(!(await page.title()).startsWith(asks));
 });
 
 journey("refused: the model is told, and answers", {}, async (window) => {

@@ -54,7 +54,7 @@ def test_a_chat_has_the_promised_shape(server):
     before = time.time() * 1000 - 1000
     chat = new_chat(server, "Ein Titel", folder="Arbeit", model="m", system="Be brief", params={"temperature": 0.5})
     assert set(chat) == {"id", "title", "folder", "pinned", "created", "updated", "model", "system", "params", "head",
-                         "messages", "answering", "deleted"}
+                         "messages", "answering", "asking", "deleted"}
     assert len(chat["id"]) == 32 and chat["params"] == {"temperature": 0.5} and chat["system"] == "Be brief"
     assert before < chat["created"] < before + 60000 and chat["head"] is None and chat["deleted"] is None
     message = say(server, chat["id"], None, "Grüße \U0001F44B \"x\" \\ \n")

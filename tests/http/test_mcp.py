@@ -285,7 +285,8 @@ def test_a_call_waits_for_its_permission(house, server):
     assert [c["state"] for c in calls] == ["asking"]
     stored = chat.messages()[answer]
     assert (stored["state"], stored["calls"]) == ("answering", calls)
-    assert server.get(f"/internal/chats/{chat.id}").json["chat"]["answering"]
+    shown = server.get(f"/internal/chats/{chat.id}").json["chat"]
+    assert shown["answering"] and shown["asking"]
     with chat.watch(answer) as other:  # after a reload
         assert other.until(lambda r: r["t"] == "calls")["calls"] == calls
         assert other.records[0]["stage"] == "calls"
@@ -298,6 +299,7 @@ def test_a_call_waits_for_its_permission(house, server):
     watcher.close()
     assert chain(chat, end["next"])[0][0]["text"] == "3\n"
     assert chat.messages()[answer]["calls"][0]["state"] == "done"
+    assert not server.get(f"/internal/chats/{chat.id}").json["chat"]["asking"]
     assert decide(server, answer, calls[0]["id"], "once").status == 404
     assert look(server, id)["permissions"] == {}
 
@@ -322,6 +324,92 @@ def test_decisions(house, server, allow, stored, state):
     assert look(server, id)["permissions"] == stored
     if stored:
         assert one_call(house, server, id, "add", {"a": 1, "b": 1})["state"] == state
+
+
+def permission(server, id, tool):
+    one, = (t for t in look(server, id)["tools"] if t["name"] == tool)
+    return one["permission"], one.get("changed", False)
+
+
+def test_always_is_for_the_tool_that_was_allowed(house, server):
+    """A server cannot give a tool another meaning after it was allowed; the user is asked again."""
+    id = add_stdio(server, permissions="always")
+    add = {"a": 1, "b": 2}
+    assert one_call(house, server, id, "add", add)["state"] == "done"
+    assert permission(server, id, "add") == ("always", False)
+    one_call(house, server, id, "redefine")
+    wait_until(lambda: permission(server, id, "add") == ("ask", True), what="the other definition")
+    assert permission(server, id, "echo") == ("always", False)
+    chat, answer, watcher, calls = asking(house, server, id, ("tools__add", add))
+    assert [c["state"] for c in calls] == ["asking"]
+    assert decide(server, answer, calls[0]["id"], "always").status == 202
+    chain(chat, watcher.end()["next"])
+    watcher.close()
+    assert permission(server, id, "add") == ("always", False)
+    assert one_call(house, server, id, "add", add)["state"] == "done"
+    # A new process has the first definition again: it is not the one that is allowed now.
+    patch(server, id, call_s=30)
+    refresh(server, id)
+    assert permission(server, id, "add") == ("ask", True)
+    patch(server, id, permissions={"add": "always"})
+    assert permission(server, id, "add") == ("always", False)
+    assert "never" not in look(server, id)["permissions"].values()
+    assert all(len(p) < 7 for p in look(server, id)["permissions"].values()), "digests are not shown"
+
+
+@pytest.mark.parametrize("members", [{"command": "/usr/bin/env"}, {"args": [PROGRAM, "pages"]}])
+def test_another_program_is_not_trusted(server, members):
+    """It has neither the permissions nor, if the command is another one, the secrets of the one before."""
+    id = add_stdio(server, permissions={"add": "always", "echo": "never"}, env={"A": "1", "B": "2"})
+    refresh(server, id)
+    before = look(server, id)
+    kept = patch(server, id, command=before["command"], args=before["args"], name="other", call_s=7).json
+    assert (kept["permissions"], kept["env"]) == ({"add": "always", "echo": "never"}, ["A", "B"])
+    after = patch(server, id, **members).json
+    assert after["permissions"] == {"echo": "never"}
+    assert after["env"] == ([] if "command" in members else ["A", "B"])
+    again = patch(server, id, command="/bin/sh", env={"C": "3"}, permissions={"add": "always"}).json
+    assert (again["env"], again["permissions"]) == (["C"], {"add": "always", "echo": "never"})
+
+
+def test_another_address_does_not_get_the_token(server):
+    with mcp_server.serving() as one, mcp_server.serving() as two:
+        id = add_http(server, one.url, token=TOKEN)
+        refresh(server, id)
+        assert patch(server, id, url=one.url, enabled=True).json["has_token"]
+        moved = patch(server, id, url=two.url).json
+        assert not moved["has_token"] and moved["permissions"] == {}
+        refresh(server, id)
+        assert two.requests and all(TOKEN not in str(headers) for _, headers in two.requests)
+        assert patch(server, id, url=one.url, token=TOKEN).json["has_token"]
+
+
+def test_calls_with_the_same_id(house, server):
+    """Engines may repeat an id; the decision is for the call that waits."""
+    id = add_stdio(server, permissions={"echo": "always"})
+    calls = [{"ev": "tool_call", "call": i, "id": "same", "name": f"tools__{name}", "arguments": '{"a": 1, "b": 2}'}
+             for i, name in enumerate(("echo", "add"))]
+    script = [[*calls, {"ev": "done", "reason": "tool_calls"}],
+              [{"ev": "text", "text": "", "results": True}, {"ev": "done", "reason": "stop"}]]
+    chat = Chat(server)
+    answer = chat.answer(chat.say("Hi"), house.model(server, "same", script=script, turns=True), mcp=[id])
+    with chat.watch(answer) as watcher:
+        watcher.until(lambda r: r["t"] == "calls" and [c["state"] for c in r["calls"]] == ["done", "asking"])
+        assert decide(server, answer, "same", "once").status == 202
+        chain(chat, watcher.end()["next"])
+    assert chat.messages()[answer]["calls"][1]["result"] == "3"
+
+
+def test_the_stage_of_calls_stays(house, server):
+    """Text that is stored while calls run does not change the stage."""
+    id = add_stdio(server)
+    script = [{"ev": "text", "text": "One"}, {"ev": "text", "text": " two"}, *call_events(("tools__add", {}))]
+    chat = Chat(server)
+    answer = chat.answer(chat.say("Hi"), house.model(server, "talks", script=script), mcp=[id])
+    wait_until(lambda: chat.messages()[answer]["text"] == "One two", what="the text")
+    with chat.watch(answer) as late:
+        assert late.next()["stage"] == "calls"
+    chat.stop(answer)
 
 
 def test_two_owners(house):
@@ -380,6 +468,24 @@ def test_a_chat_that_is_deleted_ends_its_calls(house, server):
     assert server.request("DELETE", f"/internal/chats/{chat.id}").status == 200
     assert watcher.end()["state"] in ("stopped", "failed")
     watcher.close()
+
+
+@pytest.mark.parametrize("how", ["one", "many", "message"])
+def test_nothing_goes_on_in_the_trash(house, server, how):
+    """Deleted alone, with many others, or only the question."""
+    id = add_stdio(server, permissions="always")
+    chat, answer, watcher, _ = asking(house, server, id, ("tools__hang", {}))
+    if how == "message":
+        question = chat.messages()[answer]["parent"]
+        assert server.request("DELETE", f"/internal/messages/{question}").status == 200
+    else:
+        ids = [chat.id] + [Chat(server).id for _ in range(20 if how == "many" else 0)]
+        assert server.post("/internal/chats/bulk", {"ids": ids, "set": {"deleted": True}}).status == 200
+    end = watcher.end()
+    watcher.close()
+    assert end["state"] == "stopped" and "next" not in end
+    done = json.loads(one_call(house, server, id, "calls")["result"])
+    assert len(done["cancelled"]) == 1
 
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
@@ -584,7 +690,7 @@ def test_nothing_outlives_the_server(house, server, how):
     """Not even a process that has left its session and lost its parent."""
     id = add_stdio(server, permissions="always")
     one_call(house, server, id, "spawn")
-    assert len(processes(server)) >= 2
+    wait_until(lambda: len(processes(server)) >= 2, what="its process")
     if how == "delete":
         delete(server, id)
     else:
@@ -675,6 +781,23 @@ def test_exports_have_no_servers(house, server):
     one_call(house, server, id, "add", {"a": 1, "b": 2})
     export = server.get("/internal/chats/export?format=json")
     assert SECRET.encode() not in export.body and b'"result":"3"' in export.body.replace(b'": "', b'":"')
+
+
+def test_servers_that_cannot_be_read(house):
+    """The answer comes without their tools, and says so."""
+    server = house.start()
+    id = add_stdio(server)
+    model = house.model(server, "slow", tokens=50, token_ms=20)
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data_dir / "chats.db")) as db:
+        db.execute("DROP TABLE mcp_server")
+    server = Server(server.data_dir, house.backend_dir, house.models_dir)
+    house.servers.append(server)
+    chat = Chat(server)
+    with chat.watch(chat.answer(chat.say("Hi"), model, mcp=[id])) as watcher:
+        assert watcher.end()["state"] == "done"
+        one, = next(r["servers"] for r in watcher.records if r["t"] == "tools")
+    assert (one["id"], one["tools"]) == (id, 0) and one["error"], one
 
 
 def test_an_earlier_database_is_taken_over(house):

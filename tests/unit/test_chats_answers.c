@@ -2,6 +2,7 @@
 #include "chats_world.h"
 
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 
 static const char *chat, *question;
@@ -147,6 +148,18 @@ static void an_answer_calls_and_goes_on(void **state)
     set_calls(a, "[{\"id\":\"c\",\"state\":\"asking\"}]");
     check_state(a, "", "", QN_CHAT_ANSWERING);
     assert_string_equal(found.messages[0].calls, "[{\"id\":\"c\",\"state\":\"asking\"}]");
+    qn_chats_read(chats, "o", chat, on_found, NULL);
+    ok();
+    assert_true(found.chats[0].asking);
+    qn_buf_clear(&told);
+    set_calls(a, "[{\"id\":\"c\",\"state\":\"asking\"}, {\"id\":\"d\"}]");
+    assert_string_equal(qn_buf_cstr(&told), "");
+    set_calls(a, "[{\"id\":\"c\",\"state\":\"running\"}]");
+    assert_string_equal(qn_buf_cstr(&told), "o:chat(t)");
+    qn_chats_read(chats, "o", chat, on_found, NULL);
+    ok();
+    assert_false(found.chats[0].asking);
+    read_message("o", a);
     assert_null(found.messages[0].next);
     qn_chats_finish(chats, a,
                     &(struct qn_chat_end){.state = QN_CHAT_DONE,
@@ -196,6 +209,93 @@ static void a_deleted_chat_ends_its_answers(void **state)
     qn_chats_remove(chats, "o", chat, on_found, NULL);
     ok();
     assert_int_equal(append(a, false, "y"), QN_ENOTFOUND);
+}
+
+/* Finishes an answer that would be continued; returns the messages of the result: 3 if it was. */
+static size_t go_on(const char *message)
+{
+    qn_chats_finish(
+        chats, message,
+        &(struct qn_chat_end){
+            .state = QN_CHAT_DONE, .finish = "tool_calls", .next_model = "m", .next_params = "{}"},
+        on_found, NULL);
+    ok();
+    return found.n_messages;
+}
+
+/* Neither in a deleted chat nor below a deleted message does an answer go on. */
+static void nothing_goes_on_where_it_is_deleted(void **state)
+{
+    (void)state;
+    const bool yes = true;
+    const char *a = begin("o", question), *b = begin("o", question);
+    qn_chats_change_message(chats, "o", question, NULL, &yes, on_found, NULL);
+    ok();
+    assert_int_equal(go_on(a), 1);
+    const char *other = add_chat("o", "u");
+    const char *c = begin("o", say("o", other, NULL, "And?"));
+    qn_chats_change(chats, "o", other, &(struct qn_chat_patch){.deleted = &yes}, on_found, NULL);
+    ok();
+    assert_int_equal(go_on(c), 1);
+    assert_int_equal(go_on(b), 1);
+}
+
+/* Many deletions are told as one, but for those that end answers. */
+static void many_deletions_tell_of_answers(void **state)
+{
+    (void)state;
+    enum { N = 20 };
+    const bool yes = true;
+    const char *all[N] = {chat};
+    begin("o", question);
+    for (int i = 1; i < N; i++)
+        all[i] = add_chat("o", "quiet");
+    qn_buf_clear(&told);
+    qn_chats_change_all(chats, "o", all, N, &(struct qn_chat_patch){.deleted = &yes}, on_found,
+                        NULL);
+    ok();
+    assert_string_equal(qn_buf_cstr(&told), "o:chat(t) o:all");
+}
+
+/* Changes the database while it is closed. */
+static void edit(const char *sql)
+{
+    char path[80];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/chats.db", dir);
+    close_chats();
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    open_chats();
+}
+
+/* With room for less than another message, calls and results stay, and the message says why. */
+static void answers_end_where_there_is_no_room(void **state)
+{
+    (void)state;
+    static const char done[] = "[{\"id\":\"c\",\"state\":\"done\",\"result\":\"r\"}]";
+    char sql[100];
+    int64_t one = (int64_t)strlen("m{}[][]{}"), calls = (int64_t)sizeof done - 1 - 2;
+    for (int64_t left = one - 1; left <= one; left++) {
+        snprintf(sql, sizeof sql, "UPDATE chat SET bytes = %lld",
+                 (long long)(QN_CHATS_CHAT_BYTES_MAX - one - calls - left));
+        edit(sql);
+        const char *a = begin("o", question);
+        qn_chats_finish(chats, a,
+                        &(struct qn_chat_end){.state = QN_CHAT_DONE,
+                                              .finish = "tool_calls",
+                                              .calls = done,
+                                              .next_model = "m",
+                                              .next_params = "{}"},
+                        on_found, NULL);
+        ok();
+        assert_int_equal(found.n_messages, left < one ? 1 : 3);
+        const struct qn_chat_message *m = read_message("o", a);
+        assert_string_equal(m->calls, done);
+        assert_string_equal(m->finish, left < one ? QN_CHATS_FULL : "tool_calls");
+        assert_int_equal(m->state, left < one ? QN_CHAT_CUT : QN_CHAT_DONE);
+    }
 }
 
 /* What a callback has reported is there after kill -9, as interrupted answers. */
@@ -252,6 +352,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_calls_and_goes_on, setup, remove_world),
         cmocka_unit_test_setup_teardown(calls_end_with_the_server, setup, remove_world),
         cmocka_unit_test_setup_teardown(a_deleted_chat_ends_its_answers, setup, remove_world),
+        cmocka_unit_test_setup_teardown(nothing_goes_on_where_it_is_deleted, setup, remove_world),
+        cmocka_unit_test_setup_teardown(many_deletions_tell_of_answers, setup, remove_world),
+        cmocka_unit_test_setup_teardown(answers_end_where_there_is_no_room, setup, remove_world),
         cmocka_unit_test_setup_teardown(killing_loses_nothing_reported, setup, remove_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static int told; /* calls of `changed` */
 static void on_changed(void *ctx, const char *owner)
 {
     (void)ctx;
-    assert_string_equal(owner, "me");
+    assert_true(*owner);
     told++;
 }
 
@@ -137,7 +137,7 @@ static void on_done(void *ctx, bool bad, const char *text, size_t n)
 static void call(void)
 {
     struct qn_mcp_call c = {.done = on_done};
-    qn_mcp_call_begin(mcp, ID, "f", "{}", &c);
+    qn_mcp_call_begin(mcp, ID, true, "f", "{}", &c);
     qn_loop_run(loop);
     assert_null(c.server);
 }
@@ -288,11 +288,33 @@ static void a_server_that_hangs(void **state)
     ahead_ms += QN_MCP_BACKOFF_MS;
     assert_string_equal(want_tools(), "");
     struct qn_mcp_call c = {.done = on_done};
-    qn_mcp_call_begin(mcp, ID, "f", "{}", &c);
+    qn_mcp_call_begin(mcp, ID, true, "f", "{}", &c);
     ahead_ms += 5000 + QN_MCP_GRACE_MS;
     qn_loop_run(loop);
     assert_true(failed);
     assert_string_equal(result, "the server did not answer in time");
+}
+
+/* A program that is ready, and stops itself before it has listed its tools. */
+static void a_list_that_never_comes(void **state)
+{
+    (void)state;
+    struct qn_chat_mcp m = stored();
+    struct qn_mcp_want w = {.fn = on_settled};
+    write_script("echo '" READY "' >&3; while read -r line <&3; do :; done");
+    qn_mcp_want(mcp, &m, "me", true, false, &w);
+    until(QN_MCP_READY);
+    ahead_ms += QN_MCP_START_MS + QN_MCP_GRACE_MS;
+    qn_loop_run(loop);
+    assert_non_null(strstr(settled.message, "the server did not answer in time"));
+    /* when they are listed anew */
+    write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
+    ahead_ms += QN_MCP_BACKOFF_MS;
+    assert_string_equal(want_tools(), "");
+    qn_mcp_want(mcp, &m, "me", true, true, &w);
+    ahead_ms += QN_MCP_LIST_MS + QN_MCP_GRACE_MS;
+    qn_loop_run(loop);
+    assert_non_null(strstr(settled.message, "the server did not answer in time"));
 }
 
 static void who_may(void **state)
@@ -316,6 +338,71 @@ static void who_may(void **state)
     assert_string_equal(result, "the MCP server was deleted");
 }
 
+/* ---- limits of processes ---- */
+
+/* Wants the tools of one of many servers; returns the error's message. */
+static const char *want_of(const char *owner, int n)
+{
+    char id[QN_CHATS_ID_DIGITS + 1];
+    struct qn_chat_mcp m = stored();
+    struct qn_mcp_want w = {.fn = on_settled};
+    snprintf(id, sizeof id, "%.4s%028d", owner, n);
+    m.id = id;
+    ahead_ms++;
+    qn_mcp_want(mcp, &m, owner, true, false, &w);
+    qn_loop_run(loop);
+    return settled.message;
+}
+
+static enum qn_mcp_state state_of(const char *owner, int n)
+{
+    char id[QN_CHATS_ID_DIGITS + 1];
+    struct qn_mcp_view v;
+    snprintf(id, sizeof id, "%.4s%028d", owner, n);
+    qn_mcp_look(mcp, id, &v);
+    return v.state;
+}
+
+static void processes_of_an_owner_are_limited(void **state)
+{
+    (void)state;
+    struct qn_mcp_call calls[QN_MCP_OWNER_PROCESSES_MAX] = {0};
+    write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
+    for (int i = 0; i < QN_MCP_OWNER_PROCESSES_MAX; i++)
+        assert_string_equal(want_of("anna", i), "");
+    assert_int_equal(state_of("anna", 0), QN_MCP_READY);
+    assert_string_equal(want_of("anna", 50), "");
+    assert_int_equal(state_of("anna", 0), QN_MCP_OFF); /* unused for the longest time */
+    assert_int_equal(state_of("anna", 1), QN_MCP_READY);
+    for (int i = 0; i < QN_MCP_OWNER_PROCESSES_MAX; i++) {
+        char id[QN_CHATS_ID_DIGITS + 1];
+        snprintf(id, sizeof id, "anna%028d", i ? i : 50);
+        calls[i].done = on_done;
+        qn_mcp_call_begin(mcp, id, true, "f", "{}", &calls[i]);
+    }
+    assert_string_equal(want_of("anna", 51), "16 MCP servers of yours are at work already");
+    assert_string_equal(want_of("bert", 0), "");
+    for (int i = 0; i < QN_MCP_OWNER_PROCESSES_MAX; i++)
+        qn_mcp_call_cancel(&calls[i]);
+}
+
+/* A new owner gets a process although others have taken all. */
+static void processes_of_all_are_limited(void **state)
+{
+    (void)state;
+    static const char *const owners[] = {"anna", "bert", "cleo", "dora"};
+    write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
+    for (int i = 0; i < QN_MCP_OWNER_PROCESSES_MAX; i++)
+        for (size_t k = 0; k < sizeof owners / sizeof *owners; k++)
+            assert_string_equal(want_of(owners[k], i), "");
+    assert_string_equal(want_of("emil", 0), "");
+    assert_int_equal(state_of("anna", 0), QN_MCP_OFF);
+    assert_int_equal(state_of("bert", 0), QN_MCP_READY);
+    assert_string_equal(want_of("emil", 1), "");
+    assert_int_equal(state_of("bert", 0), QN_MCP_OFF);
+    assert_int_equal(state_of("emil", 0), QN_MCP_READY);
+}
+
 static void cancelled_and_changed(void **state)
 {
     (void)state;
@@ -323,8 +410,8 @@ static void cancelled_and_changed(void **state)
     write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
     assert_string_equal(want_tools(), "");
     struct qn_mcp_call a = {.done = on_done}, b = {.done = on_done};
-    qn_mcp_call_begin(mcp, ID, "f", "{}", &a);
-    qn_mcp_call_begin(mcp, ID, "f", "{}", &b);
+    qn_mcp_call_begin(mcp, ID, true, "f", "{}", &a);
+    qn_mcp_call_begin(mcp, ID, true, "f", "{}", &b);
     qn_mcp_call_cancel(&a);
     qn_mcp_call_cancel(&a);
     assert_null(a.server);
@@ -336,6 +423,41 @@ static void cancelled_and_changed(void **state)
     assert_false(look().listed);
 }
 
+/* A call does not use a process that was started with other rights; one that waits for the tools is
+ * told why they do not come. */
+static void other_rights(void **state)
+{
+    (void)state;
+    struct qn_chat_mcp m = stored();
+    struct qn_mcp_call c = {.done = on_done};
+    struct qn_mcp_want w = {.fn = on_settled}, other = {.fn = on_settled};
+    write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do"
+                 " echo '{\"is\":\"result\",\"id\":2,\"error\":false}' >&3; done");
+    m.stdio = false;
+    assert_string_equal(want(&m, true, false), "");
+    qn_mcp_call_begin(mcp, ID, false, "f", "{}", &c);
+    qn_loop_run(loop);
+    assert_true(failed);
+    assert_string_equal(result, "a client with other rights uses the MCP server");
+    call();
+    assert_false(failed);
+    m.revision++;
+    write_script("read -r line <&3");
+    qn_mcp_want(mcp, &m, "me", true, false, &w);
+    qn_mcp_want(mcp, &m, "me", false, false, &other);
+    assert_null(w.server);
+    assert_string_equal(settled.message,
+                        "the server was restarted because a client with other rights uses it");
+    m.enabled = false;
+    qn_mcp_changed(mcp, &m);
+    assert_string_equal(settled.message, "the server was switched off");
+    m.enabled = true;
+    qn_mcp_want(mcp, &m, "me", true, false, &w);
+    m.revision++;
+    qn_mcp_changed(mcp, &m);
+    assert_string_equal(settled.message, "the server's configuration has changed");
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -345,7 +467,11 @@ int main(void)
                                        CASE(pauses_after_failures),
                                        CASE(an_idle_server_ends),
                                        CASE(a_server_that_hangs),
+                                       CASE(a_list_that_never_comes),
                                        CASE(who_may),
-                                       CASE(cancelled_and_changed)};
+                                       CASE(processes_of_an_owner_are_limited),
+                                       CASE(processes_of_all_are_limited),
+                                       CASE(cancelled_and_changed),
+                                       CASE(other_rights)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,6 +124,7 @@ test("calls as they are shown, whatever an imported message has", () => {
   assert.deepEqual(["", "{}", " { } ", "[1]", '{"a":1}'].map((text) => hasArguments({ arguments: text })), [false, false, false, true, true]);
   assert.equal(pretty('{"a":[1]}'), '{\n  "a": [\n    1\n  ]\n}');
   assert.equal(pretty("[1"), "[1");
+  assert.equal(pretty('{"b": {}, "a": [ ], "c": "\\u00e4 {\\"x\\": 1}"}'), '{\n  "b": {},\n  "a": [],\n  "c": "ä {\\"x\\": 1}"\n}');
   /* What is allowed reads as it is: nothing changes the direction. */
   assert.equal(prettyArguments('{"a":"x\u202ey"}'), '{\n  "a": "x\\u202ey"\n}');
   assert.equal(shownCalls([{ tool: "a\u2067b" }], true)[0].tool, "a\\u2067b");
@@ -134,4 +135,14 @@ test("results that nothing has answered", () => {
   assert.equal(awaitsNext(message), true);
   for (const other of [{ state: "stopped" }, { finish: "stop" }, { calls: [{ result: "" }, {}] }, { calls: [] }, { role: "user" }])
     assert.equal(awaitsNext({ ...message, ...other }), false, JSON.stringify(other));
+});
+
+test("arguments are shown as the server is sent them", () => {
+  assert.equal(prettyArguments('{"to":"me","to":"them"}'), '{\n  "to": "me",\n  "to": "them"\n}');
+  assert.equal(prettyArguments('{"n":12345678901234567890, "x":1.0}'), '{\n  "n": 12345678901234567890,\n  "x": 1.0\n}');
+  assert.equal(prettyArguments('{"2":1,"1":2}'), '{\n  "2": 1,\n  "1": 2\n}');
+  const deep = "[".repeat(2000) + "]".repeat(2000);
+  assert.equal(pretty(deep), deep);
+  for (const value of [{ a: [1, { b: null }], c: "x,y:[]{}" }, [], "text", -1.5e-7, [[], [{}]], { "": { "k\n": true } }])
+    assert.equal(pretty(JSON.stringify(value)), JSON.stringify(value, null, 2));
 });

@@ -255,6 +255,15 @@ test("only what has changed is sent; secrets are kept unless they are given or r
     assert.deepEqual(mcp.changesOf({ ...form, args: "a\n\n b ", read: "" }, PROGRAM), { args: ["a", "b"], read: [] });
 });
 
+test("what a change of a server makes it forget", () => {
+    const web = mcp.formOf(WEB), program = mcp.formOf(PROGRAM);
+    assert.equal(mcp.forgottenOf({ ...web, name: "x", url: " https://a/mcp " }, WEB), "");
+    assert.equal(mcp.forgottenOf({ ...web, url: "https://b/mcp" }, WEB), "http");
+    assert.equal(mcp.forgottenOf({ ...program, read: "/b" }, PROGRAM), "");
+    assert.equal(mcp.forgottenOf({ ...program, args: "-y\nother" }, PROGRAM), "args");
+    assert.equal(mcp.forgottenOf({ ...program, command: "uvx" }, PROGRAM), "stdio");
+});
+
 test("a new server has the members of its kind", () => {
     const form = { ...mcp.formOf(), name: "n", url: " https://a ", command: "x", args: "1" };
     assert.deepEqual(mcp.bodyOf(form), { name: "n", kind: "http", call_s: 60, url: "https://a" });

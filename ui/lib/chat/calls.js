@@ -5,13 +5,33 @@
 const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const escaped = (text) => text.replace(DIRECTIONS, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/* JSON with line breaks; other texts as they are. */
-export function pretty(text) {
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g, DEEP = 50;
+
+const isJson = (text) => {
     try {
-        return JSON.stringify(JSON.parse(text), null, 2);
+        JSON.parse(text);
+        return true;
     } catch {
-        return text;
+        return false;
     }
+};
+
+/* JSON with line breaks, of which nothing is lost: neither a key that is there twice nor a digit. Other
+ * texts, and those that are nested too deeply, as they are. */
+export function pretty(text) {
+    const tokens = isJson(text) ? text.match(TOKEN) : [], out = [];
+    let depth = 0;
+    for (const [i, token] of tokens.entries()) {
+        const opened = "{[".includes(tokens[i - 1] ?? " "), closes = "}]".includes(token);
+        depth -= closes ? 1 : 0;
+        if ((closes && !opened) || (!closes && (opened || tokens[i - 1] === ",")))
+            out.push(`\n${"  ".repeat(depth)}`);
+        out.push(token[0] === '"' ? JSON.stringify(JSON.parse(token)) : token === ":" ? ": " : token);
+        depth += "{[".includes(token) ? 1 : 0;
+        if (depth > DEEP)
+            return text;
+    }
+    return out.join("") || text;
 }
 
 /* The arguments of a call, as they are, in the order in which they are written. */

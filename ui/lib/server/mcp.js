@@ -54,6 +54,15 @@ export function changesOf(form, server) {
     return Object.keys(env).length ? { ...out, env } : out;
 }
 
+/* What the server forgets of a server that is changed: "http" or "stdio", its secrets and all permissions
+ * "always"; "args", those permissions; "" nothing. */
+export function forgottenOf(form, server) {
+    const name = form.kind === "http" ? "url" : "command";
+    if (form[name].trim() !== server[name])
+        return form.kind;
+    return form.kind === "stdio" && JSON.stringify(lines(form.args)) !== JSON.stringify(lines(joined(server.args))) ? "args" : "";
+}
+
 /* The field of the form that an error's parameter is about: "args" of "args[0]", "env" of "env.KEY". */
 export const fieldOf = (param) => /^\w+/.exec(param ?? "")?.[0] ?? "";
 

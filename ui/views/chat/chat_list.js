@@ -71,7 +71,9 @@ function Row({ chat }) {
             <bdi>${title}</bdi></label></li>`;
     return html`<li class="chat-row">
         <a href=${href("chat", chat.id)} aria-current=${here ? "page" : undefined} title=${title} onClick=${() => { drawer.value = false; }}>
-            <bdi>${title}</bdi>${chat.answering && html`<span class="busy-dot" role="img" aria-label=${t("chat.is_answering")}></span>`}</a>
+            <bdi>${title}</bdi>${chat.asking ?
+        html`<span class="asks" role="img" aria-label=${t("chat.is_asking")} title=${t("chat.is_asking")}>?</span>` :
+        chat.answering && html`<span class="busy-dot" role="img" aria-label=${t("chat.is_answering")}></span>`}</a>
         <${Menu} label=${t("chat.actions_for", { title })} items=${chatItems(chat, setDialog)} />
         <${ChatDialog} name=${dialog} chat=${chat} close=${() => setDialog("")} />
     </li>`;

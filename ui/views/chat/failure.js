@@ -43,11 +43,12 @@ export function Failure({ error, model, retry }) {
 }
 
 const NOTES = { stopped: "chat.ended.stopped", cut: "chat.ended.cut", interrupted: "chat.ended.interrupted" };
+const CUTS = { rounds: "chat.ended.rounds", full: "chat.ended.full" }; /* answers that have called tools, and do not go on by themselves */
 
 /* A line for an answer that is not complete but has not failed. goOn: it goes on where it ended; again: the
  * message is answered anew, where tools were called and have returned nothing. */
 export function EndNote({ message: { state, finish, calls }, goOn, again }) {
-    const note = finish === "rounds" ? "chat.ended.rounds" : NOTES[state], anew = calls?.length > 0 && finish !== "rounds";
+    const note = CUTS[finish] ?? NOTES[state], anew = calls?.length > 0 && !CUTS[finish];
     return note && html`<p class="end-note"><${Icon} name="info" size="16" /> ${t(note)}
-        <${Button} small kind="quiet" icon=${anew ? "retry" : "play"} onClick=${anew ? again : goOn}>${t(anew ? "chat.retry" : "chat.continue")}<//></p>`;
+        ${finish !== "full" && html`<${Button} small kind="quiet" icon=${anew ? "retry" : "play"} onClick=${anew ? again : goOn}>${t(anew ? "chat.retry" : "chat.continue")}<//>`}</p>`;
 }

@@ -52,7 +52,8 @@ export default function ChatView() {
         showConversation(conversation);
     }, [id]);
     useNamedModel(id);
-    useTitle(conversation?.chat.value && titleText(conversation.chat.value));
+    const chat = conversation?.chat.value;
+    useTitle(chat && (chat.asking ? t("chat.title_asking", { title: titleText(chat) }) : titleText(chat)));
     useKeys([
         { keys: "alt+n", text: "chat.new", group: "chat", run: () => go(href("chat")) },
         { keys: "alt+s", text: "chat.settings", group: "chat", run: () => { panelOpen.value = !panelOpen.value; } },

@@ -1,7 +1,7 @@
 /* The dialog that adds an MCP server, or changes one. A secret that is stored is never shown. */
 import { html, useId, useState } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
-import { bodyOf, CALL_S, changesOf, fieldOf, formOf } from "../../lib/server/mcp.js";
+import { bodyOf, CALL_S, changesOf, fieldOf, forgottenOf, formOf } from "../../lib/server/mcp.js";
 import { Button } from "../../components/button.js";
 import { Dialog } from "../../components/dialog.js";
 import { ErrorBox } from "../../components/error.js";
@@ -56,6 +56,7 @@ export function McpForm({ server, close }) {
     const id = useId(), field = fieldOf(error?.details?.param);
     const set = (changes) => setForm((all) => ({ ...all, ...changes }));
     const wrong = (name) => name === field ? error.message : null;
+    const forgotten = server && forgottenOf(form, server);
     const barred = form.kind === "stdio" && isAdmin.value === false;
     const submit = async (event) => {
         event.preventDefault();
@@ -79,6 +80,7 @@ export function McpForm({ server, close }) {
                     error=${wrong("name")} required maxlength="64" autocomplete="off" autofocus />
                 ${form.kind === "http" ? html`<${HttpFields} form=${form} set=${set} wrong=${wrong} hasToken=${server?.has_token} />` :
         html`<${ProgramFields} form=${form} set=${set} wrong=${wrong} />`}
+                <div role="status">${forgotten && html`<p class="notice-box warn">${t(`server.mcp.forgets.${forgotten}`)}</p>`}</div>
                 <${NumberField} label=${t("server.mcp.call_s")} hint=${t("server.mcp.call_s.hint", { n: CALL_S })} value=${form.call_s} min="1" max="3600"
                     onInput=${(call_s) => set({ call_s })} error=${wrong("call_s")} />`}
             ${error && !FIELDS.includes(field) && html`<${ErrorBox} error=${error} />`}

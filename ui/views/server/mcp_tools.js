@@ -22,6 +22,7 @@ function Tool({ tool, disabled, choose }) {
         <div>
             <h3><code>${name}</code> ${title && title !== name && html`<small>${title}</small>`}</h3>
             ${description && html`<p class="hint">${shorter(description)}</p>`}
+            ${tool.changed && html`<p class="notice-box warn">${t("server.mcp.tool_changed")}</p>`}
             <details><summary class="hint">${t("server.mcp.more")}</summary>
                 ${description.length > SHORT && html`<p class="mcp-about hint">${description}</p>`}
                 <pre tabindex="0" role="group" aria-label=${t("server.mcp.schema")}>${JSON.stringify(tool.schema, null, 2)}</pre>
