@@ -783,6 +783,7 @@ def test_http_replies_without_end(house, server):
         wait_until(lambda: "too many requests without a reply" in (look(server, id)["error"] or ""), what="the end")
 
 
+@pytest.mark.release
 def test_what_a_process_for_http_may_use(server):
     with mcp_server.serving() as s:
         refresh(server, add_http(server, s.url))
