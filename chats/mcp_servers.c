@@ -67,6 +67,36 @@ void qn_chats_mcp_list(struct qn_chats *c, const char *owner, qn_chats_fn fn, vo
     qn_chats_task_run(qn_chats_task_new(c, owner, list, false, fn, ctx), QN_OK);
 }
 
+static qn_err list_ids(struct qn_chats_task *t, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    int64_t n;
+    int step = SQLITE_DONE;
+    qn_err err = qn_chats_ints(t->d, &n, 1, e, "SELECT count(*) FROM mcp_server", "");
+    struct qn_chat_mcp *ids = err ? NULL : qn_arena_try(t->arena, ((size_t)n + 1) * sizeof *ids);
+    if (!err && !ids)
+        err = qn_fail(e, QN_ENOMEM, "no memory for the MCP servers");
+    if (!err)
+        err = qn_chats_sql(t->d, &s, e, "SELECT id FROM mcp_server LIMIT ?", "i", n);
+    if (err)
+        return err;
+    t->found.mcp = ids;
+    while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+        const char *id = qn_chats_text(t->arena, s, 0);
+        if (!id)
+            break;
+        ids[t->found.n_mcp++] = (struct qn_chat_mcp){.id = id};
+    }
+    err = qn_chats_done(t->d, s, step, e);
+    return !err && step == SQLITE_ROW ? qn_fail(e, QN_ENOMEM, "no memory for the MCP servers")
+                                      : err;
+}
+
+void qn_chats_mcp_list_ids(struct qn_chats *c, qn_chats_fn fn, void *ctx)
+{
+    qn_chats_task_run(qn_chats_task_new(c, NULL, list_ids, false, fn, ctx), QN_OK);
+}
+
 /* ---- changes ---- */
 
 static qn_err find(struct qn_chats_task *t, const char *id, int64_t *n, struct qn_error *e)

@@ -27,6 +27,9 @@ struct qn_chat_mcp {
 /* All servers of the owner, by name. */
 void qn_chats_mcp_list(struct qn_chats *c, const char *owner, qn_chats_fn fn, void *ctx);
 
+/* Those of all owners; only their ids are set. */
+void qn_chats_mcp_list_ids(struct qn_chats *c, qn_chats_fn fn, void *ctx);
+
 /* What is to be changed: members that are NULL stay as they are. Objects are merged with what is
  * stored (RFC 7396: null removes a member). Another url, command or args first removes the
  * permissions "always"; another url or command the secrets, too. */

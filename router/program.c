@@ -294,6 +294,7 @@ static void apply_settings(void *ctx)
     if (qn_log_level_parse(s->log_level, &level))
         qn_log_set_level(level);
     qn_ports_follow_ollama(&p->ports, p->loop, p->server, s, may_be_public(p));
+    qn_mcp_ports_changed(p->mcp);
     note_openness(p);
     p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
     qn_pulls_set(p->puller.pulls, (int)s->download_threads, s->offline);
@@ -346,14 +347,34 @@ static void mcp_changed(void *ctx, const char *owner)
                          &(struct qn_chats_event){.change = QN_CHATS_MCP, .owner = owner});
 }
 
+static size_t own_ports(void *ctx, int out[static QN_MCP_PORTS_MAX])
+{
+    const struct qn_program *p = ctx;
+    _Static_assert((int)QN_PORTS_OWN_MAX <= (int)QN_MCP_PORTS_MAX, "all own ports have room");
+    return qn_ports_own(&p->ports, out);
+}
+
+static void sweep_mcp(void *ctx, const struct qn_chats_found *found)
+{
+    struct qn_program *p = ctx;
+    if (!found->e && p->mcp)
+        qn_mcp_sweep(p->mcp, found->mcp, found->n_mcp);
+}
+
 static void open_mcp(struct qn_program *p)
 {
     char *program = qn_path_join(p->settings.backend_dir, "quince-mcp"),
          *folder = qn_path_join(p->settings.data_dir, "mcp");
-    p->mcp = qn_mcp_new(&(struct qn_mcp_config){
-        .loop = p->loop, .program = program, .folder = folder, .changed = mcp_changed, .ctx = p});
+    p->mcp = qn_mcp_new(&(struct qn_mcp_config){.loop = p->loop,
+                                                .program = program,
+                                                .folder = folder,
+                                                .changed = mcp_changed,
+                                                .ports = own_ports,
+                                                .data_dir = p->settings.data_dir,
+                                                .ctx = p});
     free(program);
     free(folder);
+    qn_chats_mcp_list_ids(p->chats, sweep_mcp, p);
 }
 
 /* Opens the services that handlers of requests use. */

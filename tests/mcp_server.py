@@ -4,15 +4,20 @@
     mcp_server.py [MODE]    MODE: what is wrong with the server itself, see MODES
 """
 import contextlib
+import ctypes
+import errno
+import itertools
 import json
 import os
+import socket
+import subprocess
 import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MODES = ("", "die", "hang", "nonsense", "flood", "pages", "banner", "old", "future", "refuse", "endless-pages", "toolless",
-         "long-line", "half-line")
+         "long-line", "half-line", "bad-words")
 OBJECT = {"type": "object", "properties": {}}
 
 
@@ -29,13 +34,55 @@ TOOLS = [
     tool("nonsense", "Sends something else"), tool("flood", "Sends without end"), tool("long", "Sends a line without an end"),
     tool("more", "Adds a tool"), tool("env", "Returns a variable"), tool("read", "Reads a file"),
     tool("write", "Writes a file"), tool("lose", "Forgets the session"), tool("empty", "Returns nothing"),
+    tool("child", "Starts a process in its own group"), tool("litter", "Writes files until it is killed"),
+    tool("reach", "Tries calls that a program may not make"),
     tool("calls", "The calls so far"), tool("spawn", "Starts a process that outlives its parent"), tool("ask", "Asks the client"),
     tool("redefine", "Describes `add` in other words"),
+    tool("pings", "Asks the client `n` times"),
 ]
 
 
 def text(*parts):
     return {"content": [{"type": "text", "text": p} for p in parts]}
+
+
+def reach(port, other, pid):
+    """What happens at each try: "ok", or the error's name. other: a port that is allowed; pid: of quince."""
+    ptrace, unshare, mount, keyctl, io_uring_setup = (101, 272, 165, 250, 425) if os.uname().machine == "x86_64" \
+        else (117, 97, 40, 219, 425)
+    libc, mptcp, inet = ctypes.CDLL(None, use_errno=True), 262, socket.AF_INET
+    libc.syscall.restype = ctypes.c_long
+
+    def connect(to, protocol=0):
+        with socket.socket(inet, socket.SOCK_STREAM, protocol) as s:
+            s.settimeout(5)
+            s.connect(("127.0.0.1", to))
+
+    def fast_open():
+        with socket.socket(inet, socket.SOCK_STREAM) as s:
+            s.sendto(b"GET / HTTP/1.0\r\n\r\n", socket.MSG_FASTOPEN, ("127.0.0.1", port))
+
+    def call(*numbers):
+        if libc.syscall(*[ctypes.c_long(n) for n in numbers]) < 0:
+            raise OSError(ctypes.get_errno(), "")
+    tries = {
+        "port": lambda: connect(port), "other": lambda: connect(other), "mptcp": lambda: connect(port, mptcp),
+        "mptcp_high": lambda: call(41 if ptrace == 101 else 198, 2, 1, (1 << 32) + mptcp), "fast_open": fast_open,
+        "unix": lambda: socket.socket(socket.AF_UNIX), "vsock": lambda: socket.socket(socket.AF_VSOCK),
+        "pair": lambda: [s.close() for s in socket.socketpair()],
+        "datagram_pair": lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM),
+        "ptrace": lambda: call(ptrace, 16, os.getppid(), 0, 0), "unshare": lambda: call(unshare, 0x10000000),
+        "mount": lambda: call(mount, 0, 0, 0, 0, 0), "keyctl": lambda: call(keyctl, 0, -3, 0, 0, 0),
+        "io_uring": lambda: call(io_uring_setup, 1, 0), "kill": lambda: os.kill(pid, 0),
+        "run": lambda: subprocess.run(["true"], check=True)}
+    told = {}
+    for name, attempt in tries.items():
+        try:
+            attempt()
+            told[name] = "ok"
+        except OSError as e:
+            told[name] = errno.errorcode.get(e.errno, str(e))
+    return told
 
 
 class Logic:
@@ -134,6 +181,8 @@ class Logic:
                 return self.answer(message, text(os.path.abspath(args["path"])))
             except OSError as e:
                 return self.answer(message, {**text(f"{type(e).__name__}"), "isError": True})
+        if name == "reach":
+            return self.answer(message, text(json.dumps(reach(args["port"], args["other"], args["pid"]))))
         if name == "calls":
             return self.answer(message, text(json.dumps({"calls": self.calls, "cancelled": self.cancelled,
                                                          "asked": self.asked})))
@@ -144,6 +193,21 @@ class Logic:
                     time.sleep(10000)
                 os._exit(0)
             return self.answer(message, text(str(os.getpid())))
+        if name == "child":
+            if os.fork() == 0:
+                time.sleep(10000)
+            return self.answer(message, text("it lives"))
+        if name == "litter":
+            def write():
+                for n in itertools.count():
+                    os.makedirs(f"d/{n}", exist_ok=True)
+                    open(f"d/{n}/x", "w").close()
+            threading.Thread(target=write).start()
+            return self.answer(message, text("it goes on"))
+        if name == "pings":
+            for n in range(args["n"]):
+                send({"jsonrpc": "2.0", "id": f"p{n}", "method": "ping"})
+            return self.answer(message, text("asked"))
         if name == "ask":
             send({"jsonrpc": "2.0", "id": "p", "method": "ping"})
             send({"jsonrpc": "2.0", "id": 77, "method": "sampling/createMessage", "params": {}})
@@ -180,6 +244,10 @@ def stdio(mode):
 
     if mode == "die":
         print("no licence", file=sys.stderr, flush=True)
+        sys.exit(5)
+    if mode == "bad-words":
+        sys.stderr.buffer.write(b"\xff" * 1000)
+        sys.stderr.flush()
         sys.exit(5)
     if mode == "nonsense":
         for _ in range(1000):
@@ -264,12 +332,22 @@ class Handler(BaseHTTPRequestHandler):
             session = f"session-{len(s.requests)}"
             s.sessions.add(session)
             headers["Mcp_Session_Id"] = session
+        elif s.mode != "sessionless" and session is None:
+            self.reply(400)
+            return
+        elif s.mode != "sessionless" and message.get("method") == s.lose_at:
+            s.sessions.clear()
+            self.reply(404)
+            return
         elif s.mode != "sessionless" and session not in s.sessions:
             self.reply(404)
             return
         if s.mode in ("500", "nonsense", "hang"):
             {"500": lambda: self.reply(500), "nonsense": lambda: self.reply(200, b"<html>"), "hang": lambda: time.sleep(1000)
              }[s.mode]()
+            return
+        if message.get("method") == s.endless_at or ("result" in message and s.endless_at == "answers"):
+            self.endless()
             return
         if s.lose and message.get("method") == "tools/call":
             s.lose -= 1
@@ -297,6 +375,17 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.reply(200, json.dumps(answer).encode(), **headers)
 
+    def endless(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while not self.server.closing:
+                self.wfile.write(b"data: x\n")
+                self.wfile.flush()
+                time.sleep(0.1)
+        self.close_connection = True
+
     def misbehave(self, how):
         if how == "flood":
             self.send_response(200)
@@ -323,6 +412,7 @@ class Http(ThreadingHTTPServer):
         self.mode, self.token, self.streams, self.listens, self.redirect = mode, token, streams, listens, redirect
         self.logic, self.sessions, self.requests, self.outbox = Logic(mode), set(), [], []
         self.lose, self.closing = 0, False
+        self.lose_at = self.endless_at = ""  # methods whose reply is 404, or has no end
 
     def handle_error(self, *_):
         pass

@@ -114,7 +114,11 @@ struct call {
     unsigned needed; /* the needs that require the call: bit 1 << enum qn_confine_need */
 };
 
-enum { CLIENT = 1u << QN_CONFINE_CLIENT, SERVER = 1u << QN_CONFINE_SERVER };
+enum {
+    CLIENT = 1u << QN_CONFINE_CLIENT,
+    SERVER = 1u << QN_CONFINE_SERVER,
+    TOOL = 1u << QN_CONFINE_TOOL
+};
 
 #define NEEDED(name, by)                                                                           \
     {                                                                                              \
@@ -127,14 +131,15 @@ enum { CLIENT = 1u << QN_CONFINE_CLIENT, SERVER = 1u << QN_CONFINE_SERVER };
  * kernel for the machine's addresses. */
 static const struct call forbidden[] = {
     /* programs and processes */
-    NEEDED(execve, SERVER), CALL(execveat), CALL(fork), CALL(vfork),
+    NEEDED(execve, SERVER | TOOL), NEEDED(execveat, TOOL), NEEDED(fork, TOOL), NEEDED(vfork, TOOL),
     /* the network; open sockets stay usable */
-    NEEDED(socket, CLIENT | SERVER), NEEDED(socketpair, CLIENT | SERVER), NEEDED(connect, CLIENT),
-    NEEDED(bind, CLIENT | SERVER), NEEDED(listen, SERVER),
+    NEEDED(socket, CLIENT | SERVER | TOOL), NEEDED(socketpair, CLIENT | SERVER | TOOL),
+    NEEDED(connect, CLIENT | TOOL), NEEDED(bind, CLIENT | SERVER | TOOL),
+    NEEDED(listen, SERVER | TOOL),
     /* other processes */
     CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_getfd),
-    NEEDED(pidfd_send_signal, CLIENT), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(kcmp),
-    CALL(process_madvise),
+    NEEDED(pidfd_send_signal, CLIENT | TOOL), NEEDED(rt_sigqueueinfo, TOOL),
+    NEEDED(rt_tgsigqueueinfo, TOOL), CALL(kcmp), NEEDED(process_madvise, TOOL),
     /* configuration of the system */
     CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(move_mount), CALL(open_tree),
     CALL(fsopen), CALL(fsmount), CALL(setns), CALL(unshare), CALL(swapon), CALL(swapoff),
@@ -143,8 +148,8 @@ static const struct call forbidden[] = {
     CALL(clock_settime), CALL(sethostname), CALL(setdomainname), CALL(syslog),
     /* calls that could bypass these rules, and frequent targets of exploits */
     CALL(open_by_handle_at), CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register),
-    CALL(bpf), CALL(perf_event_open), CALL(userfaultfd), CALL(keyctl), CALL(add_key),
-    CALL(request_key), CALL(personality), CALL(vhangup)};
+    CALL(bpf), CALL(perf_event_open), NEEDED(userfaultfd, TOOL), CALL(keyctl), CALL(add_key),
+    CALL(request_key), NEEDED(personality, TOOL), CALL(vhangup)};
 
 /* Calls that are forbidden depending on their arguments. */
 static const struct call partly[] = {CALL(clone), CALL(kill), CALL(tkill), CALL(tgkill),
@@ -221,6 +226,17 @@ static int forbid_family(scmp_filter_ctx filter, uint32_t action, scmp_datum_t f
     return seccomp_rule_add(filter, action, SCMP_SYS(socket), 1, argument(0, SCMP_CMP_EQ, family));
 }
 
+/* TCP Fast Open makes a connection with the first bytes. */
+static int forbid_fast_open(scmp_filter_ctx filter, uint32_t action)
+{
+    const scmp_datum_t fast = MSG_FASTOPEN;
+    int err = seccomp_rule_add(filter, action, SCMP_SYS(sendto), 1, bits_of(3, fast, fast));
+    err =
+        err ? err : seccomp_rule_add(filter, action, SCMP_SYS(sendmsg), 1, bits_of(2, fast, fast));
+    return err ? err
+               : seccomp_rule_add(filter, action, SCMP_SYS(sendmmsg), 1, bits_of(3, fast, fast));
+}
+
 /* A process that cannot connect could still send: a datagram needs no connection, and TCP Fast Open
  * makes one with the first bytes. So a server may only create TCP and UNIX stream sockets, and
  * Netlink sockets, by which libraries query the kernel's configuration. */
@@ -228,7 +244,6 @@ static int forbid_sending_elsewhere(scmp_filter_ctx filter, uint32_t action)
 {
     enum { TYPES = 16, LAST_FAMILY = AF_NETLINK };
     static const scmp_datum_t streaming[] = {AF_UNIX, AF_INET, AF_INET6};
-    const scmp_datum_t fast = MSG_FASTOPEN;
     int err = 0;
     for (size_t i = 0; i < sizeof streaming / sizeof *streaming; i++) {
         for (scmp_datum_t type = 0; type < TYPES && !err; type++)
@@ -247,11 +262,38 @@ static int forbid_sending_elsewhere(scmp_filter_ctx filter, uint32_t action)
     err = err ? err
               : seccomp_rule_add(filter, action, SCMP_SYS(socket), 1,
                                  argument(0, SCMP_CMP_GT, LAST_FAMILY));
-    err = err ? err : seccomp_rule_add(filter, action, SCMP_SYS(sendto), 1, bits_of(3, fast, fast));
-    err =
-        err ? err : seccomp_rule_add(filter, action, SCMP_SYS(sendmsg), 1, bits_of(2, fast, fast));
-    return err ? err
-               : seccomp_rule_add(filter, action, SCMP_SYS(sendmmsg), 1, bits_of(3, fast, fast));
+    return err ? err : forbid_fast_open(filter, action);
+}
+
+/* What a foreign program may not do although it may start programs and connect: UNIX sockets lead
+ * to services that start programs for this user. A socket for datagrams from socketpair could still
+ * send to them. Protocols beyond 255, such as MPTCP, connect without a look at Landlock's rules. */
+static int forbid_to_tools(scmp_filter_ctx filter, uint32_t action)
+{
+    enum { TYPES = 16, LAST_FAMILY = AF_NETLINK, LAST_PROTOCOL = 255 };
+    static const scmp_datum_t spaces[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
+                                          CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
+    int err = seccomp_rule_add(filter, action, SCMP_SYS(ptrace), 0);
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces && !err; i++)
+        err =
+            seccomp_rule_add(filter, action, SCMP_SYS(clone), 1, bits_of(0, spaces[i], spaces[i]));
+    /* see forbid_partly */
+    err = err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    for (scmp_datum_t family = 0; family < LAST_FAMILY && !err; family++)
+        if (family == AF_INET || family == AF_INET6)
+            err = seccomp_rule_add(filter, action, SCMP_SYS(socket), 2,
+                                   argument(0, SCMP_CMP_EQ, family),
+                                   argument(2, SCMP_CMP_GT, LAST_PROTOCOL));
+        else
+            err = forbid_family(filter, action, family);
+    err = err ? err
+              : seccomp_rule_add(filter, action, SCMP_SYS(socket), 1,
+                                 argument(0, SCMP_CMP_GT, LAST_FAMILY));
+    for (scmp_datum_t type = 0; type < TYPES && !err; type++)
+        if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
+            err = seccomp_rule_add(filter, action, SCMP_SYS(socketpair), 1,
+                                   bits_of(1, TYPES - 1, type));
+    return err ? err : forbid_fast_open(filter, action);
 }
 
 qn_err qn_confine_calls(struct qn_error *e)
@@ -261,7 +303,8 @@ qn_err qn_confine_calls(struct qn_error *e)
 
 qn_err qn_confine_calls_but(enum qn_confine_need need, struct qn_error *e)
 {
-    const uint32_t what = need == QN_CONFINE_SERVER ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP;
+    const bool foreign = need == QN_CONFINE_SERVER || need == QN_CONFINE_TOOL;
+    const uint32_t what = foreign ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP;
     struct sigaction action = {.sa_sigaction = on_forbidden, .sa_flags = SA_SIGINFO};
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL)
         return qn_fail(e, QN_EUNSUPPORTED, "this kernel has no filters of system calls");
@@ -272,7 +315,8 @@ qn_err qn_confine_calls_but(enum qn_confine_need need, struct qn_error *e)
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && !err; i++)
         if (forbidden[i].number >= 0 && !(forbidden[i].needed & 1u << need))
             err = seccomp_rule_add(filter, what, forbidden[i].number, 0);
-    err = err ? err : forbid_partly(filter, what);
+    if (!err)
+        err = need == QN_CONFINE_TOOL ? forbid_to_tools(filter, what) : forbid_partly(filter, what);
     if (!err && need == QN_CONFINE_SERVER)
         err = forbid_sending_elsewhere(filter, what);
     sigemptyset(&action.sa_mask);

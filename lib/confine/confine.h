@@ -33,6 +33,13 @@ long qn_confine_version(void);
  * has one thread. QN_EUNSUPPORTED: this kernel has no Landlock, and nothing has changed. QN_EIO. */
 qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn_error *e);
 
+/* Forbids this thread, and the threads and processes it starts, to connect by TCP to these ports,
+ * at any address, and to send signals to processes that are not restricted like this. Costs some
+ * 0.15 s. Other ways to connect (MPTCP, TCP Fast Open) stay open: QN_CONFINE_TOOL closes them. As
+ * for qn_confine_files; QN_EUNSUPPORTED: Landlock is older, and nothing has changed. */
+enum { QN_CONFINE_PORTS_VERSION = 4 };
+qn_err qn_confine_ports(const int *ports, size_t n, struct qn_error *e);
+
 /* Forbids all threads of this process to start programs or processes, create sockets, access other
  * processes, or reconfigure the system. A thread that tries is killed by SIGSYS, with one line on
  * standard error that names the system call. Threads can still be started, and open sockets used.
@@ -43,6 +50,10 @@ qn_err qn_confine_calls(struct qn_error *e);
 enum qn_confine_need {
     QN_CONFINE_ALONE,  /* no exceptions: as qn_confine_calls */
     QN_CONFINE_CLIENT, /* may connect to servers, and kill a process that it has started */
+    QN_CONFINE_TOOL,   /* for a foreign program that is about to be started in this process: it may
+                          start programs, connect, listen and send, but by TCP and UDP only, without
+                          TCP Fast Open. It cannot use UNIX sockets but pairs of streams, examine
+                          other processes, or make namespaces. Forbidden calls fail with EACCES */
     QN_CONFINE_SERVER  /* for another project's program that is about to be started in this process:
                           it may listen, and run the files that the rules for files allow. Forbidden
                           calls fail with EACCES, because the program was not written for a sandbox.

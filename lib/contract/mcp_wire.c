@@ -145,6 +145,26 @@ qn_err qn_mcp_up_read(const char *line, size_t n, struct qn_mcp_up *out, struct 
     return qn_fail(e, QN_ECHILD, "quince-mcp broke its protocol: %s", why.message);
 }
 
+static const char program_line[] = "{\"is\":\"program\",";
+
+void qn_mcp_program_write(int64_t pid, struct qn_buf *out)
+{
+    qn_buf_fmt(out, "%s\"pid\":%lld}\n", program_line, (long long)pid);
+}
+
+bool qn_mcp_program_read(const char *line, size_t n, int64_t *pid)
+{
+    struct qn_json *doc;
+    const size_t start = sizeof program_line - 1;
+    if (n < start || memcmp(line, program_line, start) || n > QN_MCP_MESSAGE_TEXT_MAX ||
+        qn_json_parse(line, n, &doc, NULL))
+        return false;
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "pid");
+    bool good = !qn_json_i64(&v, 2, INT32_MAX, pid, NULL);
+    qn_json_free(doc);
+    return good;
+}
+
 /* ---- to quince-mcp ---- */
 
 void qn_mcp_down_list(struct qn_buf *out)

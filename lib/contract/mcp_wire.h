@@ -4,12 +4,14 @@
  *
  *   to quince-mcp
  *     {"do":"start","kind":"stdio","command":"npx","args":["x"],"env":{"A":"b"},"read":["/a"],
- *      "write":[],"folder":"/data/mcp/ID","start_ms":30000}     the first line
+ *      "write":[],"folder":"/data/mcp/ID","ports":[8080],"private":["/data"],
+ *      "start_ms":30000}                                        the first line
  *     {"do":"start","kind":"http","url":"https://a/mcp","token":"t","public":true,...}
  *     {"do":"list"}
  *     {"do":"call","id":7,"tool":"add","arguments":"{\"a\":1}","ms":60000}
  *     {"do":"cancel","id":7}
  *   to the router
+ *     {"is":"program","pid":7}         of a stdio server, before anything is read from it
  *     {"is":"ready","name":"...","version":"...","protocol":"2025-06-18"}
  *     {"is":"tool","name":"add","title":"","description":"...","schema":{...}}   any number, then
  *     {"is":"listed","left_out":0}     which replaces the earlier list
@@ -81,6 +83,10 @@ void qn_mcp_up_write(const struct qn_mcp_up *up, struct qn_buf *out);
  * line breaks the rules; *doc is NULL. */
 qn_err qn_mcp_up_read(const char *line, size_t n, struct qn_mcp_up *out, struct qn_json **doc,
                       struct qn_buf *schema, struct qn_error *e);
+
+/* The line about the program's process, which is also its process group. */
+void qn_mcp_program_write(int64_t pid, struct qn_buf *out);
+bool qn_mcp_program_read(const char *line, size_t n, int64_t *pid); /* false: it is another line */
 
 /* Appends lines to quince-mcp with their newlines. */
 void qn_mcp_down_list(struct qn_buf *out);

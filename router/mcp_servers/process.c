@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "contract/mcp_wire.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -24,13 +26,16 @@ enum {
     READS = 4, /* per wake-up: a process that writes without pause must not block the loop */
     SEND_MAX = 4 * QN_MCP_DOWN_MAX,
     FIRST_FREE_FD = 16,
-    LAST_MS = 2000 /* for all processes when the server ends */
+    LAST_MS = QN_MCP_PROCESS_GRACE_MS /* for all processes when the server ends */
 };
 
 struct qn_mcp_process {
     struct qn_mcp_process *prev, *next;
     struct qn_mcp_processes *all;
+    char *id;          /* of the server */
     pid_t pid;         /* also its process group */
+    pid_t program;     /* the process group of the server's program; 0: there is none, or unknown */
+    bool introduced;   /* its first line has come */
     int pidfd, socket; /* socket -1: closed */
     struct qn_watch *ended, *readable;
     struct qn_timer *killing;
@@ -42,11 +47,15 @@ struct qn_mcp_process {
 struct qn_mcp_processes {
     struct qn_loop *loop;
     struct qn_mcp_process *first;
+    void (*gone)(void *ctx);
+    void *ctx;
 };
 
-struct qn_mcp_processes *qn_mcp_processes_new(struct qn_loop *l)
+struct qn_mcp_processes *qn_mcp_processes_new(struct qn_loop *l, void (*gone)(void *ctx), void *ctx)
 {
     struct qn_mcp_processes *ps = qn_xcalloc(1, sizeof *ps);
+    ps->gone = gone;
+    ps->ctx = ctx;
     ps->loop = l;
     return ps;
 }
@@ -57,6 +66,14 @@ size_t qn_mcp_processes_count(const struct qn_mcp_processes *ps)
     for (const struct qn_mcp_process *p = ps->first; p; p = p->next)
         n++;
     return n;
+}
+
+bool qn_mcp_processes_has(const struct qn_mcp_processes *ps, const char *id)
+{
+    for (const struct qn_mcp_process *p = ps->first; p; p = p->next)
+        if (qn_str_eq(p->id, id))
+            return true;
+    return false;
 }
 
 static void close_socket(struct qn_mcp_process *p)
@@ -83,14 +100,25 @@ static void process_free(struct qn_mcp_process *p)
         p->next->prev = p->prev;
     qn_buf_deinit(&p->up);
     qn_buf_deinit(&p->down);
+    free(p->id);
     free(p);
 }
 
+static void kill_groups(const struct qn_mcp_process *p)
+{
+    kill(-p->pid, SIGKILL);
+    if (p->program)
+        kill(-p->program, SIGKILL);
+}
+
+/* One that was killed has not ended what it had started. */
 static void wait_for(struct qn_mcp_process *p)
 {
-    siginfo_t info;
+    siginfo_t info = {0};
     while (waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED) < 0 && errno == EINTR)
         ;
+    if (p->program && info.si_code != CLD_EXITED)
+        kill(-p->program, SIGKILL);
 }
 
 void qn_mcp_processes_free(struct qn_mcp_processes *ps)
@@ -104,7 +132,7 @@ void qn_mcp_processes_free(struct qn_mcp_processes *ps)
         struct pollfd wait = {.fd = ps->first->pidfd, .events = POLLIN};
         int64_t left = until - qn_now_ms();
         if (poll(&wait, 1, left > 0 ? (int)left : 0) < 1)
-            kill(-ps->first->pid, SIGKILL);
+            kill_groups(ps->first);
         wait_for(ps->first);
         process_free(ps->first);
     }
@@ -115,8 +143,7 @@ void qn_mcp_processes_free(struct qn_mcp_processes *ps)
 
 static void kill_it(void *ctx)
 {
-    const struct qn_mcp_process *p = ctx;
-    kill(-p->pid, SIGKILL);
+    kill_groups(ctx);
 }
 
 /* Its last lines are read before its end is reported. */
@@ -126,8 +153,10 @@ static void on_ended(void *ctx, uint32_t events)
     (void)events;
     if (p->socket >= 0)
         return; /* the end of its socket comes, too */
+    struct qn_mcp_processes *all = p->all;
     wait_for(p);
     process_free(p);
+    all->gone(all->ctx);
 }
 
 void qn_mcp_process_end(struct qn_mcp_process *p)
@@ -161,6 +190,34 @@ void qn_mcp_process_send(struct qn_mcp_process *p, struct qn_buf *lines)
     flush(p);
 }
 
+static bool is_child(pid_t pid, pid_t parent)
+{
+    struct qn_buf text;
+    char path[32];
+    int of = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    qn_buf_init(&text, READ_BYTES);
+    if (!qn_file_read(path, &text, NULL)) {
+        const char *after = strrchr(qn_buf_cstr(&text), ')'); /* of the program's name */
+        if (!after || sscanf(after, ") %*c %d", &of) != 1)
+            of = 0;
+    }
+    qn_buf_deinit(&text);
+    return of == parent;
+}
+
+/* True: it was the line about the server's program. quince-mcp could have been taken over already,
+ * so nothing but its own children is believed to be its program. */
+static bool take_program(struct qn_mcp_process *p, const char *line, size_t n)
+{
+    int64_t pid;
+    if (p->introduced || !qn_mcp_program_read(line, n, &pid))
+        return false;
+    if (is_child((pid_t)pid, p->pid))
+        p->program = (pid_t)pid;
+    return true;
+}
+
 /* Gives whole lines to the owner, who may end the process meanwhile. */
 static void take_lines(struct qn_mcp_process *p)
 {
@@ -171,7 +228,10 @@ static void take_lines(struct qn_mcp_process *p)
         size_t n = (size_t)(end - (p->up.data + at));
         const char *line = p->up.data + at;
         at += n + 1;
-        p->ev.line(p->ctx, line, n);
+        bool taken = take_program(p, line, n);
+        p->introduced = true;
+        if (!taken)
+            p->ev.line(p->ctx, line, n);
     }
     qn_buf_drop(&p->up, at);
 }
@@ -193,7 +253,7 @@ static void on_socket(void *ctx, uint32_t events)
             return;
         }
         if (qn_buf_add(&p->up, bytes, (size_t)n)) {
-            p->ev.closed(p->ctx, "the process that speaks with the server broke its protocol");
+            p->ev.closed(p->ctx, "quince-mcp sent invalid data");
             return;
         }
         take_lines(p);
@@ -265,7 +325,7 @@ static void link_process(struct qn_mcp_processes *ps, struct qn_mcp_process *p)
     ps->first = p;
 }
 
-qn_err qn_mcp_process_start(struct qn_mcp_processes *ps, const char *program,
+qn_err qn_mcp_process_start(struct qn_mcp_processes *ps, const char *program, const char *id,
                             const struct qn_mcp_process_events *ev, void *ctx,
                             struct qn_mcp_process **out, struct qn_error *e)
 {
@@ -284,6 +344,7 @@ qn_err qn_mcp_process_start(struct qn_mcp_processes *ps, const char *program,
         return qn_fail_errno(e, "start %s", qn_path_base(program));
     }
     struct qn_mcp_process *p = qn_xcalloc(1, sizeof *p);
+    p->id = qn_xstrdup(id);
     p->pid = pid;
     p->socket = pair[0];
     p->ev = *ev;

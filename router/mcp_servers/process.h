@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "io/loop.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum { QN_MCP_PROCESS_GRACE_MS = 4000 }; /* from the end of its socket until it is killed */
@@ -16,15 +17,19 @@ struct qn_mcp_process_events {
 };
 
 struct qn_mcp_processes; /* all that have not ended, also those that nothing owns any more */
-struct qn_mcp_processes *qn_mcp_processes_new(struct qn_loop *l);
+/* gone: MUST. A process has ended, and everything that it has started; from the loop. */
+struct qn_mcp_processes *qn_mcp_processes_new(struct qn_loop *l, void (*gone)(void *ctx),
+                                              void *ctx);
 /* Closes all sockets and waits until the processes have ended, a moment; then kills them. NULL
  * allowed. */
 void qn_mcp_processes_free(struct qn_mcp_processes *ps);
 size_t qn_mcp_processes_count(const struct qn_mcp_processes *ps);
+bool qn_mcp_processes_has(const struct qn_mcp_processes *ps, const char *id); /* of this server */
 
 struct qn_mcp_process;
-/* program: absolute path. The callbacks come from the loop, and may call qn_mcp_process_end. */
-qn_err qn_mcp_process_start(struct qn_mcp_processes *ps, const char *program,
+/* program: absolute path; id: of the server, copied. The callbacks come from the loop, and may call
+ * qn_mcp_process_end. */
+qn_err qn_mcp_process_start(struct qn_mcp_processes *ps, const char *program, const char *id,
                             const struct qn_mcp_process_events *ev, void *ctx,
                             struct qn_mcp_process **out, struct qn_error *e);
 /* Queues bytes for it; what it does not read is kept. */

@@ -315,6 +315,7 @@ static void write_start(const struct qn_mcp_server *s, struct qn_buf *out)
     qn_jw_members(&w, s->secrets);
     qn_jw_kstr(&w, "folder", folder);
     qn_jw_kbool(&w, "public", !s->admin);
+    qn_mcp_write_limits(s->in, &w);
     qn_jw_ki64(&w, "start_ms", QN_MCP_START_MS);
     qn_jw_obj_end(&w);
     qn_buf_char(out, '\n');
@@ -338,7 +339,8 @@ void qn_mcp_start(struct qn_mcp_server *s)
     s->error = e;
     qn_err err = may_start(s, &e);
     if (!err)
-        err = qn_mcp_process_start(s->in->processes, s->in->program, &ev, s, &s->process, &e);
+        err =
+            qn_mcp_process_start(s->in->processes, s->in->program, s->id, &ev, s, &s->process, &e);
     if (err) {
         s->error = e;
         s->state = QN_MCP_FAILED;

@@ -3,11 +3,9 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "mcp_servers/servers_private.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +16,20 @@ const char *qn_mcp_state_name(enum qn_mcp_state s)
     return names[s];
 }
 
+static void process_gone(void *ctx)
+{
+    qn_mcp_folders_work(ctx);
+}
+
 struct qn_mcp *qn_mcp_new(const struct qn_mcp_config *config)
 {
     struct qn_mcp *m = qn_xcalloc(1, sizeof *m);
     m->config = *config;
     m->program = qn_xstrdup(config->program);
     m->folder = qn_xstrdup(config->folder);
-    m->processes = qn_mcp_processes_new(config->loop);
+    m->data_dir = config->data_dir ? qn_xstrdup(config->data_dir) : NULL;
+    m->processes = qn_mcp_processes_new(config->loop, process_gone, m);
+    qn_mcp_folders_find(m);
     return m;
 }
 
@@ -79,8 +84,10 @@ void qn_mcp_free(struct qn_mcp *m)
 {
     if (!m)
         return;
+    qn_mcp_folders_free(m);
     free(m->program);
     free(m->folder);
+    free(m->data_dir);
     free(m);
 }
 
@@ -176,23 +183,6 @@ void qn_mcp_changed(struct qn_mcp *m, const struct qn_chat_mcp *stored)
     take_config(s, stored);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *where)
-{
-    (void)st;
-    (void)type;
-    (void)where;
-    remove(path);
-    return 0;
-}
-
-/* Runs on a worker. */
-static void remove_folder(void *ctx)
-{
-    enum { FOLDERS_OPEN = 16 };
-    nftw(ctx, remove_entry, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    free(ctx);
-}
-
 void qn_mcp_removed(struct qn_mcp *m, const char *id)
 {
     struct qn_mcp_server *s = qn_mcp_find(m, id);
@@ -201,7 +191,7 @@ void qn_mcp_removed(struct qn_mcp *m, const char *id)
         qn_mcp_settle_now(s);
         server_free(s);
     }
-    qn_loop_work(m->config.loop, remove_folder, NULL, qn_path_join(m->folder, id));
+    qn_mcp_folder_remove(m, id);
 }
 
 /* ---- wants ---- */

@@ -20,14 +20,16 @@ enum {
     QN_MCP_IDLE_MS = 10 * 60 * 1000, /* without use until a server is ended */
     QN_MCP_START_MS = 30 * 1000,     /* until its tools are listed; */
     QN_MCP_LIST_MS = 30 * 1000,      /* the same when they are listed anew */
-    QN_MCP_GRACE_MS = 5000, /* how much later the router gives up than quince-mcp should have */
-    QN_MCP_CALL_S = 60,     /* a call's longest duration, unless the server has another; */
+    QN_MCP_GRACE_MS =
+        5000,           /* The router waits this much longer than quince-mcp's own time limit. */
+    QN_MCP_CALL_S = 60, /* Default time limit of a call, in seconds. */
     QN_MCP_CALL_S_MAX = 3600,
     QN_MCP_BACKOFF_MS = 1000, /* from a failure to the next start; doubled by each further one */
     QN_MCP_BACKOFF_MAX_MS = 60 * 1000,
     QN_MCP_OWNER_PROCESSES_MAX = 16, /* of one owner that run; */
     QN_MCP_PROCESSES_MAX = 64,       /* of all owners; */
-    QN_MCP_ENDING_MAX = 16           /* and that have been told to end */
+    QN_MCP_ENDING_MAX = 16,          /* and that have been told to end */
+    QN_MCP_PORTS_MAX = 64            /* of quince, which programs cannot reach */
 };
 
 struct qn_mcp;
@@ -38,6 +40,10 @@ struct qn_mcp_config {
     const char *folder;  /* has a folder for each stdio server; copied */
     /* MAY. The state or the tools of a server of this owner have changed. */
     void (*changed)(void *ctx, const char *owner);
+    /* MAY. The ports that quince listens on, which programs may not connect to; returns how many.
+     */
+    size_t (*ports)(void *ctx, int out[static QN_MCP_PORTS_MAX]);
+    const char *data_dir; /* programs are not started if they could reach it; copied; NULL: none */
     void *ctx;
 };
 struct qn_mcp *qn_mcp_new(const struct qn_mcp_config *config);
@@ -46,6 +52,14 @@ struct qn_mcp *qn_mcp_new(const struct qn_mcp_config *config);
 void qn_mcp_stop(struct qn_mcp *m);
 /* After qn_mcp_stop, when nothing uses m any more. NULL allowed. */
 void qn_mcp_free(struct qn_mcp *m);
+
+/* Removes the folders that were there when m was made, and whose server is none of these: all that
+ * are stored. */
+void qn_mcp_sweep(struct qn_mcp *m, const struct qn_chat_mcp *all, size_t n);
+
+/* Quince may listen on other ports now: then programs are ended, and started anew when they are
+ * needed. */
+void qn_mcp_ports_changed(struct qn_mcp *m);
 
 /* ---- what is known of a server ---- */
 
@@ -73,7 +87,7 @@ void qn_mcp_look(const struct qn_mcp *m, const char *id, struct qn_mcp_view *out
 /* The stored server has changed: if it runs with another revision, or is switched off, it is ended.
  */
 void qn_mcp_changed(struct qn_mcp *m, const struct qn_chat_mcp *stored);
-/* It was deleted: it is ended, and its folder removed by a worker. */
+/* It was deleted: it is ended, and then its folder removed by a worker. */
 void qn_mcp_removed(struct qn_mcp *m, const char *id);
 
 /* ---- use ---- */

@@ -6,6 +6,7 @@
 #define QN_MCP_SERVERS_SERVERS_PRIVATE_H
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "mcp_servers/process.h"
 #include "mcp_servers/servers.h"
 
@@ -45,12 +46,16 @@ struct qn_mcp_server {
 
 struct qn_mcp {
     struct qn_mcp_config config;
-    char *program, *folder;
+    char *program, *folder, *data_dir; /* data_dir NULL: none */
+    int ports[QN_MCP_PORTS_MAX];       /* that the latest program may not connect to */
+    size_t n_ports;
     struct qn_mcp_processes *processes;
     struct qn_mcp_server *servers;
     /* One of them. Placeholder that holds calls to servers that no longer exist, until they have
      * failed. NULL: none. */
     struct qn_mcp_server *nowhere;
+    struct qn_mcp_folder *found;   /* folders that were there at the start */
+    struct qn_mcp_folder *going;   /* folders of deleted servers */
     bool stopped;
 };
 
@@ -65,6 +70,21 @@ void qn_mcp_tell(struct qn_mcp_server *s);
 /* Makes room for another process of the owner, if need be by the end of one that is not used.
  * QN_EBUSY: there is none. */
 qn_err qn_mcp_room(const struct qn_mcp *m, const char *owner, struct qn_error *e);
+
+/* ---- limits.c ---- */
+
+/* Writes the members of a start record that say what a program may not reach. */
+void qn_mcp_write_limits(struct qn_mcp *m, struct qn_jw *w);
+
+/* ---- folders.c ---- */
+
+/* Notes which folders there are. Blocks for a moment. */
+void qn_mcp_folders_find(struct qn_mcp *m);
+/* Has the folder of a deleted server removed by a worker, when its processes have ended. */
+void qn_mcp_folder_remove(struct qn_mcp *m, const char *id);
+/* A process has ended. */
+void qn_mcp_folders_work(struct qn_mcp *m);
+void qn_mcp_folders_free(struct qn_mcp *m);
 
 /* ---- run.c ---- */
 

@@ -1,14 +1,17 @@
 """Tools of MCP servers: their configuration, permissions, the loop of calls, and servers that misbehave."""
 import contextlib
+import ctypes
 import json
 import os
+import pathlib
 import signal
+import socket
 import sqlite3
 import time
 
 import pytest
 from chat_kit import Chat
-from conftest import Server, fake_model, wait_until
+from conftest import SANITIZED, Server, fake_model, wait_until
 from mcp_kit import (PROGRAM, PYTHON, add_http, add_stdio, ask, call_events, chain, delete, look, mcp_server, none_left,
                      one_call, patch, processes, refresh, saying, tag)
 from test_doors import ADMIN, BOTH, KEY, bearer
@@ -20,11 +23,11 @@ SECRET, TOKEN = "s3cret-value-of-a-variable", "t0ken-of-a-server"
 
 def test_a_server_has_the_promised_shape(server):
     reply = server.post("/internal/mcp", {"name": "mine", "kind": "stdio", "command": PYTHON, "args": [PROGRAM, "", tag(server)],
-                                          "env": {"KEY": SECRET}, "read": ["/tmp"], "call_s": 5})
+                                          "env": {"KEY": SECRET}, "read": ["/usr/share"], "call_s": 5})
     assert reply.status == 201
     mine = reply.json
     assert mine == {"id": mine["id"], "name": "mine", "kind": "stdio", "enabled": True, "command": PYTHON,
-                    "args": [PROGRAM, "", tag(server)], "env": ["KEY"], "read": ["/tmp"], "call_s": 5, "permissions": {},
+                    "args": [PROGRAM, "", tag(server)], "env": ["KEY"], "read": ["/usr/share"], "call_s": 5, "permissions": {},
                     "created": mine["created"], "updated": mine["updated"], "state": "off", "error": None, "server": None,
                     "tools": None, "left_out": 0}
     assert server.get("/internal/mcp").json == {"servers": [mine]}
@@ -574,7 +577,7 @@ def test_a_call_that_hangs_ends(house, server):
 @pytest.mark.parametrize("mode,words", [
     ("die", "ended with status 5: no licence"), ("nonsense", "not a message of the protocol"),
     ("flood", "sends without pause"), ("long-line", "too long"), ("half-line", "ended with status 0"),
-    ("future", "revision '2099-01-01'"), ("refuse", "come back later (-32000)")])
+    ("bad-words", "ended with status 5: \ufffd\ufffd"), ("future", "revision '2099-01-01'"), ("refuse", "come back later (-32000)")])
 def test_a_server_that_does_not_start(server, mode, words):
     id = add_stdio(server, mode=mode)
     failed = refresh(server, id)
@@ -676,6 +679,87 @@ def test_what_a_program_may_do(house, server, tmp_path):
     assert call("write", "x") == ("done", str(server.data_dir / "mcp" / id / "x"))
 
 
+def test_a_program_may_not_reach_the_data_folder(server, tmp_path):
+    """Neither by a folder that contains it, nor by one of its files, nor by a symbolic link."""
+    link, program = tmp_path / "link", server.data_dir.parent / "program"
+    link.symlink_to(server.data_dir)
+    program.write_text("#!/bin/sh")
+    program.chmod(0o755)
+    other = server.data_dir / "mcp" / "other"
+    other.mkdir(parents=True)
+    id = add_stdio(server)
+    args = [PROGRAM, "", tag(server)]
+    for members in ({"args": [*args, str(server.data_dir.parent)]}, {"read": [str(server.data_dir / "chats.db")]},
+                    {"write": [str(link)]}, {"read": [str(other)]}, {"command": str(program)}):
+        usual = {"args": args, "read": [], "write": [], "command": PYTHON}
+        assert patch(server, id, **{**usual, **members}).status == 200
+        failed = refresh(server, id)
+        assert failed["state"] == "failed" and "must not reach quince's own data" in failed["error"], (members, failed)
+    own = server.data_dir / "mcp" / id
+    assert patch(server, id, **{**usual, "args": [*args, str(own / "tmp"), "/"]}).status == 200
+    assert refresh(server, id)["state"] == "ready"
+
+
+def test_a_program_cannot_widen_its_sandbox(house, server, tmp_path):
+    """A path in a folder that it may change may have become a symbolic link."""
+    free, secret, user = tmp_path / "free", tmp_path / "secret", tmp_path / "user"
+    free.mkdir(), secret.mkdir(), (free / "docs").mkdir()
+    (secret / "x").write_text("secret"), (free / "docs" / "x").write_text("free"), user.symlink_to(free / "docs")
+    args = [PROGRAM, "", tag(server)]
+    id = add_stdio(server, permissions="always", write=[str(free)], args=[*args, str(free / "docs")])
+    assert one_call(house, server, id, "read", {"path": str(free / "docs" / "x")})["result"] == "free"
+    (free / "docs").rename(free / "before")
+    (free / "docs").symlink_to(free / "before")
+    patch(server, id, read=[str(user)])
+    assert refresh(server, id)["state"] == "ready", "it stays in the folder"
+    (free / "docs").unlink()
+    (free / "docs").symlink_to(secret)
+    for members in ({"args": [*args, str(free / "docs")]}, {"read": [str(free / "docs" / "x")]}, {"read": [str(user)]},
+                    {"read": [f"{free}/before/../docs"]}, {"write": [str(free), str(free / "docs")]}):
+        assert patch(server, id, **{"args": args, "read": [], "write": [str(free)], **members}).status == 200
+        failed = refresh(server, id)
+        assert failed["state"] == "failed" and "a symbolic link leads out of it" in failed["error"], (members, failed)
+
+
+def landlock():
+    """The version of the kernel's Landlock; below 1: none."""
+    libc = ctypes.CDLL(None)
+    return libc.syscall(444, ctypes.c_void_p(None), ctypes.c_size_t(0), ctypes.c_uint32(1))
+
+
+def test_what_a_program_may_call(house, server):
+    """It cannot use quince's API, which would take it for its user, nor services of the user's session."""
+    id = add_stdio(server, permissions="always")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        got = json.loads(one_call(house, server, id, "reach", {"port": server.port, "other": other.getsockname()[1],
+                                                              "pid": server.process.pid})["result"])
+    assert {name for name, what in got.items() if what == "ok"} - {"port", "kill"} == {"other", "pair", "run"}
+    assert {got[name] for name in ("mptcp", "mptcp_high", "fast_open", "unix", "vsock", "datagram_pair", "ptrace", "unshare",
+                                   "mount", "keyctl", "io_uring")} == {"EACCES"}, got
+    if landlock() < 4:
+        pytest.skip("this kernel's Landlock cannot restrict connections")
+    assert got["port"] == "EACCES"
+    assert landlock() < 6 or got["kill"] == "EPERM"
+
+
+def test_a_program_is_ended_when_ports_change(house):
+    """A new port would be open to it."""
+    server = house.start()
+    id = add_stdio(server, permissions="always")
+    refresh(server, id)
+    before = processes(server)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert server.post("/api/v1/params", {"log_level": "info"}).status == 200
+    assert processes(server) == before
+    assert server.post("/api/v1/params", {"ollama_port": str(port)}).status == 200
+    wait_until(lambda: not set(processes(server)) & set(before), what="the end of the program")
+    got = json.loads(one_call(house, server, id, "reach", {"port": port, "other": server.port,
+                                                          "pid": server.process.pid})["result"])
+    if landlock() >= 4:
+        assert (got["port"], got["other"]) == ("EACCES", "EACCES")
+
+
 def test_the_environment_of_a_program(house):
     server = house.start(env={"MY_PRIVATE_KEY": "private", "QUINCE_LOG_LEVEL": "info"})
     id = add_stdio(server, permissions="always", env={"MINE": "x", "LANG": "C"})
@@ -696,6 +780,55 @@ def test_nothing_outlives_the_server(house, server, how):
     else:
         server.kill()
     none_left(server)
+
+
+def test_nothing_outlives_the_keeper(house, server):
+    """The process that ends everything can be killed itself."""
+    id = add_stdio(server, permissions="always")
+    one_call(house, server, id, "child")
+    assert len(processes(server)) == 2
+    pid = server.process.pid
+    keeper, = [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+               if pathlib.Path(f"/proc/{p}/comm").read_text() == "quince-mcp\n"]
+    os.kill(keeper, signal.SIGKILL)
+    none_left(server)
+
+
+def test_the_folder_of_a_deleted_server(house, server, tmp_path):
+    """It goes when the program has ended, which writes until then; links are not followed, no depth is too deep."""
+    kept, folders = tmp_path / "kept", server.data_dir / "mcp"
+    kept.mkdir()
+    (kept / "x").write_text("kept")
+    id, other = add_stdio(server, permissions="always"), add_stdio(server, name="other")
+    refresh(server, other)
+    one_call(house, server, id, "litter")
+    (folders / id / "link").symlink_to(kept)
+    (folders / id / "deep").mkdir()
+    os.mkdir(deep := f"{folders / id}/deep/0")
+    fd = os.open(deep, os.O_RDONLY)
+    for n in range(3000):
+        os.mkdir("d", dir_fd=fd)
+        os.symlink(kept, "link", dir_fd=fd)
+        below = os.open("d", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(fd)
+    assert delete(server, id).status == 200
+    wait_until(lambda: not (folders / id).exists(), what="the end of the folder")
+    assert (kept / "x").read_text() == "kept" and (folders / other).exists()
+
+
+def test_folders_without_a_server(house, server):
+    """As after the end of quince between the deletion of a server and that of its folder."""
+    id = add_stdio(server)
+    refresh(server, id)
+    lost = server.data_dir / "mcp" / "lost" / "x"
+    lost.mkdir(parents=True)
+    assert server.stop() == 0 and lost.exists()
+    again = Server(server.data_dir, house.backend_dir, house.models_dir)
+    house.servers.append(again)
+    wait_until(lambda: not lost.parent.exists(), what="the end of the folder")
+    assert (server.data_dir / "mcp" / id).exists() and refresh(again, id)["state"] == "ready"
 
 
 # ---- HTTP ----
@@ -728,6 +861,46 @@ def test_http_session_lost(house, server, lose, state):
         s.lose = lose
         call = one_call(house, server, id, "add", {"a": 1, "b": 2})
         assert call["state"] == state and (call["result"] == "3") == (state == "done"), call
+
+
+def test_http_session_lost_at_a_notification(house, server):
+    """The next request learns of it, and begins a new session."""
+    with mcp_server.serving() as s:
+        id = add_http(server, s.url, call_s=1)
+        refresh(server, id)
+        s.lose_at = "notifications/cancelled"
+        assert one_call(house, server, id, "hang")["state"] == "failed"
+        wait_until(lambda: not s.sessions, what="the loss of the session")
+        for _ in range(2):
+            assert one_call(house, server, id, "add", {"a": 1, "b": 2})["result"] == "3"
+        assert len(s.sessions) == 1
+
+
+def test_http_replies_without_end(house, server):
+    """Those that nobody waits for are ended, and do not hold up what follows."""
+    with mcp_server.serving() as s:
+        s.endless_at = "notifications/initialized"
+        id = add_http(server, s.url)
+        assert refresh(server, id)["state"] == "ready"
+        s.endless_at = "answers"
+        assert one_call(house, server, id, "pings", {"n": 10})["result"] == "asked"
+        assert one_call(house, server, id, "add", {"a": 1, "b": 2})["result"] == "3"
+        one_call(house, server, id, "pings", {"n": 100})
+        wait_until(lambda: "too many requests without a reply" in (look(server, id)["error"] or ""), what="the end")
+
+
+@pytest.mark.release
+def test_what_a_process_for_http_may_use(server):
+    with mcp_server.serving() as s:
+        refresh(server, add_http(server, s.url))
+        pid = server.process.pid
+        one, = [p for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+                if pathlib.Path(f"/proc/{p}/comm").read_text() == "quince-mcp\n"]
+        assert pathlib.Path(f"/proc/{one}/oom_score_adj").read_text() == "500\n"
+        limits = {line[:26].strip(): line[26:].split()[0]
+                  for line in pathlib.Path(f"/proc/{one}/limits").read_text().splitlines()}
+        assert limits["Max open files"] == "256"
+        assert limits["Max data size"] in (str(512 << 20), "unlimited" if SANITIZED else "")
 
 
 @pytest.mark.parametrize("mode,words", [("500", "HTTP status 500"), ("nonsense", "answer")])

@@ -57,6 +57,14 @@ static void write_script(const char *text)
     assert_int_equal(rename(temp, program), 0); /* a shell may still be reading the earlier one */
 }
 
+static size_t own_ports(void *ctx, int out[static QN_MCP_PORTS_MAX])
+{
+    (void)ctx;
+    out[0] = 8080;
+    out[1] = 8081;
+    return 2;
+}
+
 static int begin(void **state)
 {
     struct qn_error e;
@@ -67,8 +75,12 @@ static int begin(void **state)
     snprintf(program, sizeof program, "%s/quince-mcp", dir);
     snprintf(folder, sizeof folder, "%s/mcp", dir);
     assert_int_equal(qn_loop_new(&loop, &e), QN_OK);
-    mcp = qn_mcp_new(&(struct qn_mcp_config){
-        .loop = loop, .program = program, .folder = folder, .changed = on_changed});
+    mcp = qn_mcp_new(&(struct qn_mcp_config){.loop = loop,
+                                             .program = program,
+                                             .folder = folder,
+                                             .changed = on_changed,
+                                             .ports = own_ports,
+                                             .data_dir = "/data"});
     ahead_ms = told = 0;
     return 0;
 }
@@ -203,7 +215,8 @@ static void a_server(void **state)
     }
     snprintf(expected, sizeof expected,
              "{\"do\":\"start\",\"kind\":\"stdio\",\"command\":\"x\",\"call_s\":5,\"env\":"
-             "{\"A\":\"b\"},\"folder\":\"%s/" ID "\",\"public\":false,\"start_ms\":30000}\n"
+             "{\"A\":\"b\"},\"folder\":\"%s/" ID "\",\"public\":false,\"ports\":[8080,8081],"
+             "\"private\":[\"/data\"],\"start_ms\":30000}\n"
              "{\"do\":\"call\",\"id\":1,\"tool\":\"f\",\"arguments\":\"{}\",\"ms\":5000}\n",
              folder);
     assert_string_equal(text, expected);
@@ -218,7 +231,7 @@ static void bad_lines(void **state)
     } rows[] = {
         {"echo nonsense >&3; read -r line <&3", "broke its protocol"},
         {"echo '{\"is\":\"other\"}' >&3; read -r line <&3", "broke its protocol"},
-        {"head -c 300000 /dev/zero >&3 2>/dev/null; read -r line <&3", "broke its protocol"},
+        {"head -c 300000 /dev/zero >&3 2>/dev/null; read -r line <&3", "sent invalid data"},
         {"echo '" READY "' >&3; while echo '" TOOL "' >&3; do :; done 2>/dev/null",
          "exceeds its limits"},
         {"echo '{\"is\":\"down\",\"message\":\"so it is\"}' >&3", "so it is"},

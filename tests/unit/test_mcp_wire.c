@@ -140,9 +140,30 @@ static void limits(void **state)
         }
 }
 
+static void program(void **state)
+{
+    static const char *const bad[] = {"{\"is\":\"program\",\"pid\":1}",
+                                      "{\"is\":\"program\",\"pid\":-7}",
+                                      "{\"is\":\"program\",\"pid\":4294967296}",
+                                      "{\"is\":\"program\",\"pid\":\"7\"}",
+                                      "{\"is\":\"program\"}",
+                                      "{\"is\":\"listed\",\"left_out\":7}",
+                                      ""};
+    struct qn_buf line;
+    int64_t pid = 0;
+    (void)state;
+    qn_buf_init(&line, 100);
+    qn_mcp_program_write(77, &line);
+    assert_true(qn_mcp_program_read(line.data, line.len - 1, &pid));
+    assert_int_equal(pid, 77);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(qn_mcp_program_read(bad[i], strlen(bad[i]), &pid));
+    qn_buf_deinit(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(refused),
-                                       cmocka_unit_test(limits)};
+                                       cmocka_unit_test(limits), cmocka_unit_test(program)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

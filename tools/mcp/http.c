@@ -6,6 +6,7 @@
 #include "base/public_address.h"
 #include "base/str.h"
 #include "formats/sse.h"
+#include "mcp/http_headers.h"
 #include "mcp/router.h"
 #include "mcp/session.h"
 
@@ -13,16 +14,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
     CONNECT_MS = 10 * 1000,
     DELETE_MS = 2000,
+    UNANSWERED_MS = 10 * 1000, /* for a request whose reply says nothing */
+    POSTS_MAX = 64,
     LISTEN_AGAIN_MS = 5000, /* between two streams of the server's own messages */
-    HEADER_MAX = 16 * 1024, /* bytes of a header that is sent */
-    SESSION_ID_MAX = 1024
+    HEADER_MAX = 16 * 1024  /* bytes of a header that is sent */
 };
 
 /* One request and its reply. */
@@ -47,9 +48,9 @@ struct talk {
     CURLM *multi;
     struct post *posts; /* in the order in which they were made, newest first */
     struct qn_session *session;
-    char id[SESSION_ID_MAX + 1]; /* of the server's session; "": none */
+    char id[QN_HTTP_ID_MAX + 1]; /* of the server's session; "": none */
     int64_t listen_at_ms;        /* -1: the server has no such stream */
-    bool listening, router_gone;
+    bool listening, router_gone, crowded;
 };
 
 static long status_of(const struct post *p)
@@ -89,12 +90,18 @@ static void on_event(void *ctx, const char *event, const char *data, size_t n)
         qn_session_message(p->talk->session, data, n, qn_now_ms());
 }
 
+/* It has a message that needs no answer. */
+static bool is_notice(const struct post *p)
+{
+    return p->json && !p->rpc;
+}
+
 static size_t on_data(char *bytes, size_t size, size_t n, void *ctx)
 {
     struct post *p = ctx;
     (void)size;
     long status = status_of(p);
-    if (status < 200 || status >= 300)
+    if (status < 200 || status >= 300 || is_notice(p))
         return n; /* what it says is of no use */
     bool bad = p->streams ? qn_sse_feed(&p->sse, bytes, n) != QN_OK
                           : qn_buf_add(&p->body, bytes, n) != QN_OK;
@@ -102,36 +109,12 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *ctx)
     return bad ? 0 : n;
 }
 
-static bool is_header(const char *line, size_t n, const char *name)
-{
-    size_t len = strlen(name);
-    return n > len && line[len] == ':' && !strncasecmp(line, name, len);
-}
-
 static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 {
-    static const char id_name[] = "Mcp-Session-Id", type_name[] = "Content-Type",
-                      events[] = "text/event-stream";
     struct post *p = ctx;
     (void)size;
-    if (is_header(line, n, type_name)) {
-        size_t at = sizeof type_name;
-        while (at < n && line[at] == ' ')
-            at++;
-        p->streams =
-            n - at >= sizeof events - 1 && !strncasecmp(line + at, events, sizeof events - 1);
-    } else if (is_header(line, n, id_name) && !p->session) {
-        size_t at = sizeof id_name, end = n;
-        while (at < end && line[at] == ' ')
-            at++;
-        while (end > at && strchr(" \r\n", line[end - 1]))
-            end--;
-        if (end - at <= SESSION_ID_MAX) /* visible ASCII characters, or it is not used */
-            snprintf(p->talk->id, sizeof p->talk->id, "%.*s", (int)(end - at), line + at);
-        for (const char *c = p->talk->id; *c; c++)
-            if (*c < 0x21 || *c > 0x7E)
-                p->talk->id[0] = '\0';
-    }
+    if (!qn_http_header_type(line, n, &p->streams) && !p->session)
+        (void)qn_http_header_id(line, n, p->talk->id);
     return n;
 }
 
@@ -144,7 +127,7 @@ static void failed(struct post *p, CURLcode code, char *out, size_t n)
         snprintf(out, n, "the server cannot be reached: %.300s",
                  *p->why ? p->why : curl_easy_strerror(code));
     else if (status == 401 || status == 403)
-        snprintf(out, n, "the server wants another token (HTTP status %ld)", status);
+        snprintf(out, n, "The server rejected the token (HTTP status %ld).", status);
     else if (status < 200 || status >= 300)
         snprintf(out, n, "the server replied with HTTP status %ld", status);
     else
@@ -161,7 +144,8 @@ static void finish(struct talk *t, struct post *p, CURLcode code)
     if (code == CURLE_OK && status >= 200 && status < 300 && !p->streams && p->body.len)
         qn_session_message(t->session, p->body.data, p->body.len, now);
     failed(p, code, why, sizeof why);
-    if (lost && qn_str_eq(p->session, t->id)) /* no other session has begun meanwhile */
+    /* A new session is begun for a request. One that has begun meanwhile is kept. */
+    if (lost && rpc && qn_str_eq(p->session, t->id))
         t->id[0] = '\0';
     if (!p->json)
         t->listen_at_ms =
@@ -247,6 +231,8 @@ static bool begin(struct talk *t, struct post *p)
         curl_easy_setopt(p->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(p->json));
         curl_easy_setopt(p->easy, CURLOPT_POSTFIELDS, p->json);
     }
+    if (is_notice(p))
+        curl_easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)UNANSWERED_MS);
     return curl_multi_add_handle(t->multi, p->easy) == CURLM_OK;
 }
 
@@ -263,10 +249,22 @@ static struct post *add_post(struct talk *t, int64_t rpc, const char *json, size
     return p;
 }
 
+static size_t count_posts(const struct talk *t)
+{
+    size_t n = 0;
+    for (const struct post *p = t->posts; p; p = p->next)
+        n++;
+    return n;
+}
+
 /* libcurl takes no request within its callbacks, so it is begun later. */
 static void send_message(void *ctx, int64_t rpc, const char *json, size_t n)
 {
-    struct post *p = add_post(ctx, rpc, json, n);
+    struct talk *t = ctx;
+    t->crowded = t->crowded || count_posts(t) >= 2 * POSTS_MAX;
+    if (t->crowded)
+        return;
+    struct post *p = add_post(t, rpc, json, n);
     p->first = strstr(p->json, "\"method\":\"notifications/initialized\"") && !rpc;
 }
 
@@ -337,6 +335,8 @@ static void turn(struct talk *t, struct qn_buf *in)
     struct curl_waitfd router = {.fd = QN_MCP_FD, .events = CURL_WAIT_POLLIN};
     listen_if_due(t, qn_now_ms());
     end_unwanted(t);
+    if (t->crowded || count_posts(t) > POSTS_MAX)
+        qn_session_break(t->session, "the server leaves too many requests without a reply");
     begin_all(t);
     if (qn_session_is_down(t->session))
         return;

@@ -4,6 +4,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "confine/confine.h"
+#include "mcp/limits.h"
+#include "mcp/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,46 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-/* Programs, libraries and settings of the system. */
-static const struct qn_confine_path everywhere[] = {
-    {"/usr", QN_CONFINE_RUN},
-    {"/bin", QN_CONFINE_RUN},
-    {"/sbin", QN_CONFINE_RUN},
-    {"/lib", QN_CONFINE_RUN},
-    {"/lib32", QN_CONFINE_RUN},
-    {"/lib64", QN_CONFINE_RUN},
-    {"/opt", QN_CONFINE_RUN},
-    {"/nix/store", QN_CONFINE_RUN},
-    {"/snap", QN_CONFINE_RUN},
-    {"/etc", 0},
-    {"/proc", 0},
-    {"/sys", 0},
-    {"/run/systemd/resolve", 0},
-    {"/run/resolvconf", 0},
-    {"/dev/null", QN_CONFINE_WRITE},
-    {"/dev/zero", QN_CONFINE_WRITE},
-    {"/dev/full", QN_CONFINE_WRITE},
-    {"/dev/random", 0},
-    {"/dev/urandom", 0},
-};
-
-enum {
-    EVERYWHERE = sizeof everywhere / sizeof *everywhere,
-    PATHS_MAX = EVERYWHERE + 3 * QN_TARGET_WORDS_MAX + 8
-};
 
 /* Variables of the server's environment that are passed on. */
 static const char *const passed[] = {"PATH", "LANG", "LC_ALL", "TZ"};
 enum { PASSED = sizeof passed / sizeof *passed };
-
-static const char *folder_of(const char *path, struct qn_arena *arena)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash != path ? qn_arena_strndup(arena, path, (size_t)(slash - path)) : path;
-}
 
 /* The absolute path of the program; NULL: there is none. */
 static const char *find_program(const char *command, struct qn_arena *arena)
@@ -71,68 +38,15 @@ static const char *find_program(const char *command, struct qn_arena *arena)
     return NULL;
 }
 
-/* Programs read files beside them. */
-static void add_folder(struct qn_confine_path *paths, size_t *n, const char *program,
-                       struct qn_arena *arena)
-{
-    paths[(*n)++] = (struct qn_confine_path){program, QN_CONFINE_RUN};
-    paths[(*n)++] = (struct qn_confine_path){folder_of(program, arena), QN_CONFINE_RUN};
-}
-
-static qn_err confine(const struct qn_mcp_target *c, const char *program, struct qn_arena *arena,
+static qn_err confine(const struct qn_mcp_target *c, const struct qn_paths *paths,
                       struct qn_error *e)
 {
-    struct qn_confine_path paths[PATHS_MAX];
-    size_t n = 0;
-    char *real = realpath(program, NULL);
-    for (size_t i = 0; i < EVERYWHERE; i++)
-        paths[n++] = everywhere[i];
-    add_folder(paths, &n, program, arena);
-    if (real)
-        add_folder(paths, &n, real, arena);
-    paths[n++] =
-        (struct qn_confine_path){c->folder, QN_CONFINE_WRITE | QN_CONFINE_OWN | QN_CONFINE_RUN};
-    for (size_t i = 0; i < c->args.n; i++)
-        if (*c->args.v[i] == '/' && c->args.v[i][1] && !access(c->args.v[i], F_OK))
-            paths[n++] = (struct qn_confine_path){c->args.v[i], QN_CONFINE_RUN};
-    for (size_t i = 0; i < c->read.n; i++)
-        paths[n++] = (struct qn_confine_path){c->read.v[i], QN_CONFINE_RUN};
-    for (size_t i = 0; i < c->write.n; i++)
-        paths[n++] = (struct qn_confine_path){c->write.v[i],
-                                              QN_CONFINE_WRITE | QN_CONFINE_OWN | QN_CONFINE_RUN};
-    qn_err err = qn_confine_files(paths, n, e);
-    free(real);
-    return err;
-}
-
-static bool set_limits(void)
-{
-    static const struct {
-        __rlimit_resource_t what;
-        rlim_t most;
-    } limits[] = {
-        {RLIMIT_CORE, 0},
-        {RLIMIT_NOFILE, QN_LAUNCH_DESCRIPTORS},
-        {RLIMIT_FSIZE, (rlim_t)QN_LAUNCH_FILE_BYTES},
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-        {RLIMIT_DATA, (rlim_t)QN_LAUNCH_MEMORY_BYTES},
-#endif
-    };
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        struct rlimit now, l = {limits[i].most, limits[i].most};
-        if (!getrlimit(limits[i].what, &now) && now.rlim_max < l.rlim_max)
-            l.rlim_cur = l.rlim_max = now.rlim_max;
-        if (setrlimit(limits[i].what, &l))
-            return false;
-    }
-    /* when memory runs out, the kernel kills this process before the router */
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t written = write(fd, "500", 3);
-        (void)written; /* it is of use, but not needed */
-        close(fd);
-    }
-    return true;
+    qn_err err = qn_confine_files(paths->v, paths->n, e);
+    if (!err || err == QN_EUNSUPPORTED)
+        err = qn_confine_ports(c->ports, c->n_ports, e);
+    if (!err || err == QN_EUNSUPPORTED)
+        err = qn_confine_calls_but(QN_CONFINE_TOOL, e);
+    return err == QN_EUNSUPPORTED ? QN_OK : err;
 }
 
 static void fill_environment(const struct qn_mcp_target *c, struct qn_arena *arena,
@@ -155,11 +69,15 @@ static void fill_environment(const struct qn_mcp_target *c, struct qn_arena *are
 }
 
 /* Runs in the forked process. Its stderr is read by the parent. */
-static _Noreturn void become(const struct qn_mcp_target *c, const char *program, const int *ends,
-                             pid_t parent, struct qn_arena *arena)
+static _Noreturn void become(const struct qn_mcp_target *c, const char *program,
+                             const struct qn_paths *paths, const int *ends, pid_t parent,
+                             struct qn_arena *arena)
 {
     const char *argv[QN_TARGET_WORDS_MAX + 2] = {program};
     const char *env[PASSED + QN_TARGET_WORDS_MAX + 3];
+    const struct qn_limits limits = {.memory_bytes = QN_LAUNCH_MEMORY_BYTES,
+                                     .descriptors = QN_LAUNCH_DESCRIPTORS,
+                                     .file_bytes = QN_LAUNCH_FILE_BYTES};
     struct qn_error e = {0};
     sigset_t none;
     sigemptyset(&none);
@@ -168,17 +86,19 @@ static _Noreturn void become(const struct qn_mcp_target *c, const char *program,
     for (int i = 0; i < 3; i++)
         if (dup2(ends[i], i) < 0)
             _exit(126);
-    close_range(3, ~0u, 0);
     memcpy(argv + 1, c->args.v, c->args.n * sizeof *argv);
     fill_environment(c, arena, env);
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || chdir(c->folder) || !set_limits())
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || chdir(c->folder) || !qn_limits_set(&limits))
         fprintf(stderr, "its process cannot be prepared: %s\n", strerror(errno));
-    else if (confine(c, program, arena, &e) && e.code != QN_EUNSUPPORTED)
+    else if (confine(c, paths, &e))
         fprintf(stderr, "its sandbox cannot be made: %s\n", e.message);
-    else /* the prototype lacks const; the strings are not changed */
+    else if (close_range(3, ~0u, 0))
+        fprintf(stderr, "its descriptors cannot be closed: %s\n", strerror(errno));
+    else { /* the prototype lacks const; the strings are not changed */
         execve(program, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)env);
-    fprintf(stderr, "%s cannot be run: %s\n", program, strerror(errno));
+        fprintf(stderr, "%s cannot be run: %s\n", program, strerror(errno));
+    }
     _exit(127);
 }
 
@@ -203,6 +123,7 @@ qn_err qn_launch(const struct qn_mcp_target *config, struct qn_arena *arena,
                  struct qn_launched *out, bool *lacking, struct qn_error *e)
 {
     int mine[3] = {-1, -1, -1}, theirs[3] = {-1, -1, -1};
+    struct qn_paths paths = {.n = 0};
     const char *program = find_program(config->command, arena);
     char *temp = qn_path_join(config->folder, "tmp");
     qn_err err = qn_mkdirs(temp, 0700, e);
@@ -211,11 +132,14 @@ qn_err qn_launch(const struct qn_mcp_target *config, struct qn_arena *arena,
     if (!err && !program)
         err = qn_fail(e, QN_ENOTFOUND, "there is no program '%.200s'", config->command);
     if (!err)
+        err = qn_paths_open(config, program, arena, &paths, e);
+    if (!err)
         err = open_pipes(mine, theirs, e);
     pid_t parent = getpid();
     out->pid = err ? -1 : fork();
     if (out->pid == 0)
-        become(config, program, theirs, parent, arena);
+        become(config, program, &paths, theirs, parent, arena);
+    qn_paths_close(&paths);
     if (!err && out->pid < 0)
         err = qn_fail_errno(e, "start a process");
     for (int i = 0; i < 3; i++) {

@@ -9,6 +9,7 @@
 #include "mcp/http.h"
 #include "mcp/keeper.h"
 #include "mcp/launch.h"
+#include "mcp/limits.h"
 #include "mcp/router.h"
 #include "mcp/stdio.h"
 #include "mcp/target.h"
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +56,10 @@ static const struct qn_confine_path network_files[] = {
     {"/dev/urandom", 0},
 };
 
+/* Of a process that reads what a server sends. */
+static const struct qn_limits limits = {
+    .memory_bytes = 512 << 20, .descriptors = 256, .file_bytes = 1 << 20};
+
 static void fail(const struct qn_error *e)
 {
     struct qn_buf text;
@@ -69,8 +73,8 @@ static void fail(const struct qn_error *e)
 static qn_err confine(const struct qn_confine_path *paths, size_t n, enum qn_confine_need need,
                       struct qn_error *e)
 {
-    const struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
+    if (!qn_limits_set(&limits))
+        return qn_fail_errno(e, "limit what this process may use");
     qn_err err = qn_confine_files(paths, n, e);
     if (err == QN_EUNSUPPORTED) {
         qn_warn("mcp", "sandbox=without_files: %s", e->message);
@@ -133,6 +137,12 @@ static int run_stdio(const struct qn_mcp_target *config, struct qn_arena *arena,
     if (lacking)
         qn_warn("mcp", "sandbox=without_files: this kernel has no Landlock; an MCP server can read "
                        "and write what you can");
+    if (qn_confine_version() < QN_CONFINE_PORTS_VERSION)
+        qn_warn("mcp",
+                "sandbox=without_ports: this kernel's Landlock is older than version %d; an "
+                "MCP server can use quince's API as you can, unless a key is needed",
+                QN_CONFINE_PORTS_VERSION);
+    qn_router_tell_program(server.pid);
     pid_t keeper = getpid(), speaker = fork();
     if (speaker == 0) {
         close(ends[1]);

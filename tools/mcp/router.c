@@ -68,17 +68,51 @@ bool qn_router_take(struct qn_buf *in, bool readable, struct qn_session *s, int6
     return true;
 }
 
-bool qn_router_tell(const struct qn_mcp_up *up)
+/* Frees the line, too. */
+static bool send_line(struct qn_buf *line)
 {
-    struct qn_buf line;
     bool told = true;
-    qn_buf_init(&line, 2 * QN_MCP_UP_MAX);
-    qn_mcp_up_write(up, &line);
-    for (size_t at = 0; at < line.len && told;) {
-        ssize_t n = send(QN_MCP_FD, line.data + at, line.len - at, MSG_NOSIGNAL);
+    for (size_t at = 0; at < line->len && told;) {
+        ssize_t n = send(QN_MCP_FD, line->data + at, line->len - at, MSG_NOSIGNAL);
         told = n >= 0 || errno == EINTR;
         at += n > 0 ? (size_t)n : 0;
     }
-    qn_buf_deinit(&line);
+    qn_buf_deinit(line);
     return told;
+}
+
+/* Only whole characters, as many as a message may have bytes: what is not UTF-8 would grow. */
+static void clean(const char *message, char out[static QN_MCP_MESSAGE_TEXT_MAX + 1])
+{
+    size_t left = strlen(message), n = 0;
+    while (left && n + 4 <= QN_MCP_MESSAGE_TEXT_MAX) {
+        uint32_t cp;
+        size_t used = qn_utf8_decode(message, left, &cp);
+        n += qn_utf8_encode(cp, out + n);
+        message += used;
+        left -= used;
+    }
+    out[n] = '\0';
+}
+
+bool qn_router_tell(const struct qn_mcp_up *up)
+{
+    char message[QN_MCP_MESSAGE_TEXT_MAX + 1];
+    struct qn_mcp_up told = *up;
+    struct qn_buf line;
+    if (up->message) {
+        clean(up->message, message);
+        told.message = message;
+    }
+    qn_buf_init(&line, 2 * QN_MCP_UP_MAX);
+    qn_mcp_up_write(&told, &line);
+    return send_line(&line);
+}
+
+bool qn_router_tell_program(int64_t pid)
+{
+    struct qn_buf line;
+    qn_buf_init(&line, QN_MCP_MESSAGE_TEXT_MAX);
+    qn_mcp_program_write(pid, &line);
+    return send_line(&line);
 }

@@ -14,11 +14,12 @@
  * follows it to *rest, likewise. */
 bool qn_router_first(struct qn_buf *line, struct qn_buf *rest);
 
-/* Reads what has come (the descriptor is readable), or only works on *in, if `readable` is false,
- * and gives whole lines to the session. False: the router is gone. */
+/* Gives complete lines in *in to the session. If `readable`, first receives more bytes. False: the
+ * router is gone. */
 bool qn_router_take(struct qn_buf *in, bool readable, struct qn_session *s, int64_t now_ms);
 
 /* Writes one line; blocks while the router does not read. False: it is gone. */
 bool qn_router_tell(const struct qn_mcp_up *up);
+bool qn_router_tell_program(int64_t pid); /* likewise: of the server */
 
 #endif

@@ -26,6 +26,14 @@ static qn_err words(const struct qn_jref *root, const char *key, struct qn_arena
     return QN_OK;
 }
 
+static void read_ports(const struct qn_jref *root, struct qn_mcp_target *out)
+{
+    struct qn_jref list = qn_json_get(root, "ports"), it;
+    for (bool more = qn_json_first(&list, &it); more && out->n_ports < QN_TARGET_WORDS_MAX;
+         more = qn_json_next(&it))
+        out->ports[out->n_ports++] = (int)qn_json_raw_f64(&it);
+}
+
 qn_err qn_mcp_target_read(const char *line, size_t n, struct qn_arena *arena,
                           struct qn_mcp_target *out, struct qn_error *e)
 {
@@ -55,6 +63,9 @@ qn_err qn_mcp_target_read(const char *line, size_t n, struct qn_arena *arena,
         err = words(&root, "read", arena, &out->read, e);
     if (!err)
         err = words(&root, "write", arena, &out->write, e);
+    if (!err)
+        err = words(&root, "private", arena, &out->private, e);
+    read_ports(&root, out);
     qn_json_free(doc);
     return err;
 }

@@ -28,6 +28,9 @@ struct qn_mcp_target {
     /* stdio */
     const char *command, *folder;           /* folder: of the server's own, which exists */
     struct qn_words args, env, read, write; /* env: NAME=VALUE */
+    struct qn_words private;                /* quince's own folders, which it may not reach */
+    int ports[QN_TARGET_WORDS_MAX];         /* quince's own ports, likewise */
+    size_t n_ports;
 };
 
 /* Strings are copied to the arena. QN_EINVAL: the line is not of the router's form. */
