@@ -54,8 +54,8 @@ struct qn_mcp {
     /* One of them. Placeholder that holds calls to servers that no longer exist, until they have
      * failed. NULL: none. */
     struct qn_mcp_server *nowhere;
-    struct qn_mcp_folder *found;   /* folders that were there at the start */
-    struct qn_mcp_folder *going;   /* folders of deleted servers */
+    struct qn_mcp_folder *found; /* folders that were there at the start */
+    struct qn_mcp_folder *going; /* folders of deleted servers */
     bool stopped;
 };
 
