@@ -374,7 +374,8 @@ static void open_mcp(struct qn_program *p)
                                                 .ctx = p});
     free(program);
     free(folder);
-    qn_chats_mcp_list_ids(p->chats, sweep_mcp, p);
+    if (qn_mcp_has_folders(p->mcp)) /* else the database stays closed until it is needed */
+        qn_chats_mcp_list_ids(p->chats, sweep_mcp, p);
 }
 
 /* Opens the services that handlers of requests use. */

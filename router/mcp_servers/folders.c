@@ -143,6 +143,11 @@ void qn_mcp_folders_find(struct qn_mcp *m)
         closedir(d);
 }
 
+bool qn_mcp_has_folders(const struct qn_mcp *m)
+{
+    return m->found != NULL;
+}
+
 void qn_mcp_sweep(struct qn_mcp *m, const struct qn_chat_mcp *all, size_t n)
 {
     for (struct qn_mcp_folder *f; (f = m->found);) {

@@ -53,6 +53,8 @@ void qn_mcp_stop(struct qn_mcp *m);
 /* After qn_mcp_stop, when nothing uses m any more. NULL allowed. */
 void qn_mcp_free(struct qn_mcp *m);
 
+/* Whether there were folders at the start, so that qn_mcp_sweep may have something to remove. */
+bool qn_mcp_has_folders(const struct qn_mcp *m);
 /* Removes the folders that were there when m was made, and whose server is none of these: all that
  * are stored. */
 void qn_mcp_sweep(struct qn_mcp *m, const struct qn_chat_mcp *all, size_t n);
