@@ -217,7 +217,7 @@ def test_stop_the_reasoning_alone(house, server):
     chat = Chat(server)
     answer = chat.answer(chat.say("Hi"), house.model(server, "thinker", script=script, token_ms=2))
     with chat.watch(answer) as watcher:
-        watcher.until(lambda r: r["t"] == "think")
+        watcher.until(lambda r: r["t"] == "think" and "1 " in r["s"])
         stopped = chat.stop(answer, reasoning=True)
         assert stopped.status == 202, stopped.body
         assert watcher.end() == {"t": "end", "state": "done", "finish": "stop"}
