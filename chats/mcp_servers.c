@@ -171,8 +171,8 @@ static qn_err insert(struct qn_chats_task *t, const struct changing *c, char *id
     return err;
 }
 
-/* Whoever is at another address, or another program, gets neither secrets nor permissions that were
- * given to this one. */
+/* A change of the address or the command removes the secrets, which were meant for another server.
+ * That, and a change of the arguments, also removes the permissions "always". */
 static qn_err forget(struct qn_chats_task *t, int64_t n, const char *config, struct qn_error *e)
 {
     int64_t other[2];

@@ -1,5 +1,5 @@
 /* See confine.h. Sources: landlock(7), seccomp(2), libseccomp's seccomp_rule_add(3). */
-#include "confine/confine.h"
+#include "confine/confine_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,6 +86,15 @@ long qn_confine_version(void)
     return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
+qn_err qn_confine_apply(int ruleset, struct qn_error *e)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return qn_fail_errno(e, "set no_new_privs");
+    if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+        return qn_fail_errno(e, "apply a Landlock ruleset");
+    return QN_OK;
+}
+
 qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn_error *e)
 {
     long version = qn_confine_version();
@@ -98,10 +107,8 @@ qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn
     qn_err err = QN_OK;
     for (size_t i = 0; i < n && !err; i++)
         err = add_path(ruleset, attr.handled_access_fs, &paths[i], e);
-    if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        err = qn_fail_errno(e, "set no_new_privs");
-    if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
-        err = qn_fail_errno(e, "apply a Landlock ruleset");
+    if (!err)
+        err = qn_confine_apply(ruleset, e);
     close(ruleset);
     return err;
 }

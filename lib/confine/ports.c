@@ -1,9 +1,8 @@
 /* Restricts connections by TCP; see confine.h. Landlock can only allow ports, so all others are
  * allowed. The definitions are those of linux/landlock.h, which may be older than the kernel. */
-#include "confine/confine.h"
+#include "confine/confine_private.h"
 
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,15 +43,14 @@ qn_err qn_confine_ports(const int *ports, size_t n, struct qn_error *e)
             refused[ports[i]] = true;
     const struct ruleset attr = {.ports = connect_right,
                                  .scopes = version >= SIGNALS_VERSION ? signal_scope : 0};
-    /* earlier versions know a shorter struct, and accept zeros beyond */
+    /* Kernels with an earlier version have a shorter struct; they accept a longer one if its other
+     * bytes are zero. */
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
     if (ruleset < 0)
         return qn_fail_errno(e, "make a Landlock ruleset");
     qn_err err = allow_all_but(ruleset, refused, e);
-    if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        err = qn_fail_errno(e, "set no_new_privs");
-    if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
-        err = qn_fail_errno(e, "apply a Landlock ruleset");
+    if (!err)
+        err = qn_confine_apply(ruleset, e);
     close(ruleset);
     return err;
 }

@@ -877,7 +877,7 @@ def test_http_session_lost_at_a_notification(house, server):
 
 
 def test_http_replies_without_end(house, server):
-    """Those that nobody waits for are ended, and do not hold up what follows."""
+    """Replies to notifications that never end are closed after a time limit, and do not delay later requests."""
     with mcp_server.serving() as s:
         s.endless_at = "notifications/initialized"
         id = add_http(server, s.url)
@@ -917,7 +917,7 @@ def test_http_redirects_are_not_followed(server):
         assert not other.requests
 
 
-def test_http_nobody_listens(server):
+def test_http_no_server_at_the_address(server):
     failed = refresh(server, add_http(server, "http://127.0.0.1:1/mcp?key=" + SECRET))
     assert failed["state"] == "failed" and "cannot be reached" in failed["error"]
     assert SECRET not in server.logs()

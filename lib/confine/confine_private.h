@@ -1,0 +1,10 @@
+/* Shared by the files that implement confine.h. No other file includes this. */
+#ifndef QN_CONFINE_PRIVATE_H
+#define QN_CONFINE_PRIVATE_H
+
+#include "confine/confine.h"
+
+/* Restricts this process and its future children by a Landlock ruleset, which the caller closes. */
+qn_err qn_confine_apply(int ruleset, struct qn_error *e);
+
+#endif
