@@ -1,6 +1,6 @@
 /* Shared by the files that implement confine.h. No other file includes this. */
-#ifndef QN_CONFINE_PRIVATE_H
-#define QN_CONFINE_PRIVATE_H
+#ifndef QN_CONFINE_CONFINE_PRIVATE_H
+#define QN_CONFINE_CONFINE_PRIVATE_H
 
 #include "confine/confine.h"
 
