@@ -1265,7 +1265,7 @@ what do i need to make pictures
 how do i use a vision model
 """)
 _more("web", """
-how do i chat if there is no web page
+how do i chat in the browser
 is there a chat page
 which address do i open in the browser
 """)
