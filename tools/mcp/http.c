@@ -1,5 +1,6 @@
-/* See http.h. Each message is a POST, whose reply may be one message or a stream of them. Messages
- * that the server sends by itself come on a GET, if it has one. */
+/* See http.h. The client sends each message as a POST; the reply is one JSON message or an event
+ * stream. If the server supports it, a GET opens a stream of messages that the server sends
+ * unasked. */
 #include "mcp/http.h"
 
 #include "base/clock.h"
@@ -20,25 +21,26 @@
 enum {
     CONNECT_MS = 10 * 1000,
     DELETE_MS = 2000,
-    UNANSWERED_MS = 10 * 1000, /* for a request whose reply says nothing */
+    UNANSWERED_MS = 10 * 1000, /* time limit of a POST with a notification or response, which the
+                                  server only acknowledges */
     POSTS_MAX = 64,
-    LISTEN_AGAIN_MS = 5000, /* between two streams of the server's own messages */
-    HEADER_MAX = 16 * 1024  /* bytes of a header that is sent */
+    LISTEN_AGAIN_MS = 5000, /* pause before the GET is sent again */
+    HEADER_MAX = 16 * 1024  /* maximum bytes of a request header */
 };
 
-/* One request and its reply. */
+/* One HTTP request and its reply. */
 struct post {
     struct post *next;
     struct talk *talk;
-    CURL *easy; /* NULL: not begun yet */
+    CURL *easy; /* NULL: not started yet */
     struct curl_slist *headers;
-    int64_t rpc;   /* the request's id; 0: none is expected to be answered */
-    char *json;    /* the message; NULL: it is the GET */
-    char *session; /* the session's id that it was sent with; NULL: none */
-    bool first;    /* nothing else is begun before its end */
-    bool streams;  /* its reply is a stream of messages */
+    int64_t rpc;   /* id of the JSON-RPC request; 0: the message is a notification or a response */
+    char *json;    /* the JSON-RPC message; NULL: this is the GET */
+    char *session; /* the session id that was sent in the header; NULL: none */
+    bool first;    /* no other request is started until this one has ended */
+    bool streams;  /* the reply is an event stream */
     bool too_long;
-    struct qn_buf body; /* of a reply that is no stream */
+    struct qn_buf body; /* the reply, unless it is an event stream */
     struct qn_sse sse;
     char why[CURL_ERROR_SIZE];
 };
@@ -46,10 +48,10 @@ struct post {
 struct talk {
     const struct qn_mcp_target *config;
     CURLM *multi;
-    struct post *posts; /* in the order in which they were made, newest first */
+    struct post *posts; /* all HTTP requests, the newest first */
     struct qn_session *session;
-    char id[QN_HTTP_ID_MAX + 1]; /* of the server's session; "": none */
-    int64_t listen_at_ms;        /* -1: the server has no such stream */
+    char id[QN_HTTP_ID_MAX + 1]; /* the session id that the server assigned; "": none */
+    int64_t listen_at_ms;        /* when to send the GET; -1: the server does not support the GET */
     bool listening, router_gone, crowded;
 };
 
@@ -90,7 +92,7 @@ static void on_event(void *ctx, const char *event, const char *data, size_t n)
         qn_session_message(p->talk->session, data, n, qn_now_ms());
 }
 
-/* It has a message that needs no answer. */
+/* Returns true if the message is a notification or a response: the server does not answer these. */
 static bool is_notice(const struct post *p)
 {
     return p->json && !p->rpc;
@@ -102,7 +104,7 @@ static size_t on_data(char *bytes, size_t size, size_t n, void *ctx)
     (void)size;
     long status = status_of(p);
     if (status < 200 || status >= 300 || is_notice(p))
-        return n; /* what it says is of no use */
+        return n; /* the body is ignored */
     bool bad = p->streams ? qn_sse_feed(&p->sse, bytes, n) != QN_OK
                           : qn_buf_add(&p->body, bytes, n) != QN_OK;
     p->too_long = p->too_long || bad;
@@ -134,7 +136,7 @@ static void failed(struct post *p, CURLcode code, char *out, size_t n)
         snprintf(out, n, "the server's reply has no answer");
 }
 
-/* A request has ended. */
+/* Handles the end of an HTTP request. */
 static void finish(struct talk *t, struct post *p, CURLcode code)
 {
     char why[QN_MCP_MESSAGE_TEXT_MAX];
@@ -144,7 +146,8 @@ static void finish(struct talk *t, struct post *p, CURLcode code)
     if (code == CURLE_OK && status >= 200 && status < 300 && !p->streams && p->body.len)
         qn_session_message(t->session, p->body.data, p->body.len, now);
     failed(p, code, why, sizeof why);
-    /* A new session is begun for a request. One that has begun meanwhile is kept. */
+    /* Only a request that got status 404 starts a new session, a notification does not. If a new
+     * session has been started in the meantime, its id is kept. */
     if (lost && rpc && qn_str_eq(p->session, t->id))
         t->id[0] = '\0';
     if (!p->json)
@@ -257,7 +260,8 @@ static size_t count_posts(const struct talk *t)
     return n;
 }
 
-/* libcurl takes no request within its callbacks, so it is begun later. */
+/* Queues the message: begin_all starts it later, because libcurl cannot start a transfer within its
+ * callbacks. */
 static void send_message(void *ctx, int64_t rpc, const char *json, size_t n)
 {
     struct talk *t = ctx;
@@ -274,8 +278,8 @@ static void report(void *ctx, const struct qn_mcp_up *up)
     t->router_gone = !qn_router_tell(up) || t->router_gone;
 }
 
-/* The oldest request that has not begun. Order matters: the server is told that the session has
- * begun before anything else is asked. */
+/* Returns the oldest request that has not been started; NULL: none. Order matters: the server must
+ * receive notifications/initialized before any other message. */
 static struct post *next_unbegun(struct talk *t)
 {
     struct post *found = NULL;
@@ -306,7 +310,7 @@ static void begin_all(struct talk *t)
     }
 }
 
-/* Ends requests whose answer has come, or is not wanted any more. */
+/* Aborts HTTP requests whose JSON-RPC request has been answered or cancelled. */
 static void end_unwanted(struct talk *t)
 {
     for (struct post *p = t->posts, *next; p; p = next) {
@@ -325,7 +329,7 @@ static void listen_if_due(struct talk *t, int64_t now)
     add_post(t, 0, NULL, 0);
 }
 
-/* ---- the loop ---- */
+/* ---- the event loop ---- */
 
 static void turn(struct talk *t, struct qn_buf *in)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Where the header's value begins; 0: it is another header. */
+/* Returns the offset of the header's value; 0: the line is not the header `name`. */
 static size_t value_of(const char *line, size_t n, const char *name)
 {
     size_t at = strlen(name);

@@ -35,7 +35,7 @@ void qn_keeper_prepare(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Collects children that have ended. False: there are no children any more. */
+/* Reaps children that have ended. Returns false if there are no children left. */
 static bool reap(void)
 {
     pid_t pid;
@@ -44,8 +44,8 @@ static bool reap(void)
     return pid == 0 || errno != ECHILD;
 }
 
-/* Kills all children: the server's process group, and processes that have left it and have lost
- * their parents. Ends when none is left. */
+/* Kills all children: the server's process group, and orphans outside the group, which this process
+ * has adopted as subreaper. Returns when no child is left, or after ROUNDS rounds. */
 static void kill_all(pid_t group)
 {
     char path[64];
@@ -64,7 +64,8 @@ static void kill_all(pid_t group)
     }
 }
 
-/* The server stays a zombie, so that the number of its process group is not used again. */
+/* Writes to `tell` how the server ended. Does not reap the server: as a zombie it keeps its process
+ * group id from being reused. */
 static void tell_end(int tell, pid_t server)
 {
     char text[100];
@@ -77,7 +78,7 @@ static void tell_end(int tell, pid_t server)
         snprintf(text, sizeof text, "was killed by signal %d (%s)", info.si_status,
                  strsignal(info.si_status));
     ssize_t written = write(tell, text, strlen(text));
-    (void)written; /* the reader may have ended */
+    (void)written; /* the speaker may have ended */
 }
 
 static bool is_gone(pid_t pid)
@@ -103,13 +104,13 @@ void qn_keeper_run(const struct qn_launched *server, pid_t speaker, int tell)
         }
         ssize_t n = read(signals, &info, sizeof info);
         asked = n == (ssize_t)sizeof info && info.ssi_signo != SIGCHLD;
-        /* orphans that have ended */
+        /* reap orphans that have ended */
         for (siginfo_t one = {0}; !waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT) &&
                                   one.si_pid && one.si_pid != speaker && one.si_pid != server->pid;
              one = (siginfo_t){0})
             waitpid(one.si_pid, NULL, 0);
     }
-    kill(speaker, SIGKILL); /* its end closes the server's stdin */
+    kill(speaker, SIGKILL); /* closes the server's stdin */
     waitpid(speaker, NULL, 0);
     for (int64_t until = qn_now_ms() + STOP_MS; !asked && !told && qn_now_ms() < until;) {
         if (is_gone(server->pid))

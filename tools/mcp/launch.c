@@ -16,11 +16,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Variables of the server's environment that are passed on. */
+/* Variables that are copied from the environment of quince-mcp to that of the server. */
 static const char *const passed[] = {"PATH", "LANG", "LC_ALL", "TZ"};
 enum { PASSED = sizeof passed / sizeof *passed };
 
-/* The absolute path of the program; NULL: there is none. */
+/* Returns the absolute path of the program; NULL: there is no such program. */
 static const char *find_program(const char *command, struct qn_arena *arena)
 {
     const char *path = getenv("PATH");
@@ -68,7 +68,8 @@ static void fill_environment(const struct qn_mcp_target *c, struct qn_arena *are
     env[n] = NULL;
 }
 
-/* Runs in the forked process. Its stderr is read by the parent. */
+/* Runs in the forked child: sets up its sandbox and executes the program. The parent reads the
+ * child's stderr. */
 static _Noreturn void become(const struct qn_mcp_target *c, const char *program,
                              const struct qn_paths *paths, const int *ends, pid_t parent,
                              struct qn_arena *arena)
@@ -95,19 +96,21 @@ static _Noreturn void become(const struct qn_mcp_target *c, const char *program,
         fprintf(stderr, "its sandbox cannot be made: %s\n", e.message);
     else if (close_range(3, ~0u, 0))
         fprintf(stderr, "its descriptors cannot be closed: %s\n", strerror(errno));
-    else { /* the prototype lacks const; the strings are not changed */
+    else { /* execve's prototype lacks const, but execve does not change the strings */
         execve(program, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)env);
         fprintf(stderr, "%s cannot be run: %s\n", program, strerror(errno));
     }
     _exit(127);
 }
 
-/* Three pipes; the ends of the child are moved above the numbers that they get. */
+/* Opens pipes for stdin, stdout and stderr. The child's ends get descriptors from FIRST_FREE up, so
+ * that dup2 to 0, 1 and 2 overwrites none of them. */
 static qn_err open_pipes(int mine[3], int theirs[3], struct qn_error *e)
 {
     enum { FIRST_FREE = 10 };
     for (int i = 0; i < 3; i++) {
-        int ends[2], own = i == 0; /* the end of the pipe that is kept */
+        int ends[2], own = i == 0; /* index of the end that this process keeps: the write end of
+                                      stdin, the read end of the others */
         if (pipe2(ends, O_CLOEXEC))
             return qn_fail_errno(e, "open a pipe");
         mine[i] = ends[own];

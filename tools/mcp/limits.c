@@ -29,7 +29,7 @@ bool qn_limits_set(const struct qn_limits *l)
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t written = write(fd, "500", 3);
-        (void)written; /* it is of use, but not needed */
+        (void)written; /* optional: an error is ignored */
         close(fd);
     }
     return true;

@@ -1,4 +1,4 @@
-/* What a process may use of the machine. */
+/* Resource limits of a process. */
 #ifndef QN_MCP_LIMITS_H
 #define QN_MCP_LIMITS_H
 
@@ -6,14 +6,15 @@
 #include <stdint.h>
 
 struct qn_limits {
-    int64_t memory_bytes; /* private memory of each process; not in builds with sanitizers */
+    int64_t memory_bytes; /* private memory of each process; not set in builds with sanitizers */
     int64_t descriptors;
-    int64_t file_bytes; /* of a file that it writes */
+    int64_t file_bytes; /* maximum size of a file that it writes */
 };
 
-/* Also for the programs that this process becomes and starts. No core is written, and when memory
- * runs out the kernel ends this process before the router. Lower limits stay. False: errno is set.
- */
+/* Sets the limits of this process; the programs that it executes and the children that it starts
+ * inherit them. Disables core dumps. When memory runs out, the kernel is to kill this process
+ * before the router. A hard limit that is already lower is kept. Returns false, with errno set, if
+ * a limit cannot be set. */
 bool qn_limits_set(const struct qn_limits *l);
 
 #endif

@@ -1,8 +1,8 @@
-/* The program quince-mcp speaks with one MCP server for the router (contract/mcp_wire.h), until the
- * router closes its end of descriptor QN_MCP_FD or the server cannot be used any more. Of an HTTP
- * server there is one process, in a sandbox that allows connections. Of a stdio server there are
- * three: the keeper, the server in its sandbox, and the process that reads what the server writes,
- * in a sandbox without files, programs and network. */
+/* The program quince-mcp talks to one MCP server on behalf of the router (contract/mcp_wire.h),
+ * until the router closes its end of the socket QN_MCP_FD or the server can no longer be used. For
+ * an HTTP server it is one process, in a sandbox that allows network connections. For a stdio
+ * server it is three processes: the keeper, the server itself in a sandbox, and the speaker, which
+ * reads what the server writes, in a sandbox without files, programs and network. */
 #include "base/arena.h"
 #include "base/log.h"
 #include "confine/confine.h"
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
-/* The leak check at exit needs calls that the sandbox forbids. */
+/* The sanitizer's leak check at exit needs system calls that the sandbox forbids. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -32,7 +32,7 @@ const char *__asan_default_options(void)
 }
 #endif
 
-/* Files by which names are resolved and certificates checked. */
+/* Files that are needed to resolve host names and to verify certificates. */
 static const struct qn_confine_path network_files[] = {
     {"/etc/resolv.conf", 0},
     {"/etc/hosts", 0},
@@ -56,7 +56,7 @@ static const struct qn_confine_path network_files[] = {
     {"/dev/urandom", 0},
 };
 
-/* Of a process that reads what a server sends. */
+/* Limits of a process that reads what a server sends. */
 static const struct qn_limits limits = {
     .memory_bytes = 512 << 20, .descriptors = 256, .file_bytes = 1 << 20};
 
@@ -69,7 +69,8 @@ static void fail(const struct qn_error *e)
     qn_buf_deinit(&text);
 }
 
-/* What the kernel does not support is left out, with a line in the log. */
+/* Puts this process into a sandbox. A restriction that the kernel does not support is skipped, with
+ * a warning in the log. */
 static qn_err confine(const struct qn_confine_path *paths, size_t n, enum qn_confine_need need,
                       struct qn_error *e)
 {
@@ -101,7 +102,7 @@ static int run_http(const struct qn_mcp_target *config, struct qn_buf *in)
     return 0;
 }
 
-/* Runs in the process that reads what the server writes. */
+/* Main function of the speaker, the process that reads what the server writes. */
 static _Noreturn void speak(const struct qn_mcp_target *config, const struct qn_launched *server,
                             int status, struct qn_buf *in, pid_t keeper)
 {

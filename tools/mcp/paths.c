@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Programs, libraries and settings of the system. */
+/* Programs, libraries and settings of the operating system, which every server may use. */
 static const struct qn_confine_path everywhere[] = {
     {"/usr", QN_CONFINE_RUN},
     {"/bin", QN_CONFINE_RUN},
@@ -39,12 +39,13 @@ _Static_assert(EVERYWHERE + 3 * QN_TARGET_WORDS_MAX + 5 <= QN_PATHS_MAX, "all pa
 
 /* ---- names ---- */
 
-/* Both without symbolic links. */
+/* Returns true if `path` is `folder` or lies below it. Both must be real paths, without symbolic
+ * links. */
 static bool lies_in(const char *path, const char *folder)
 {
     size_t n = strlen(folder);
     if (n == 1)
-        return true; /* the root */
+        return true; /* folder is "/" */
     return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
 }
 
@@ -55,7 +56,7 @@ static void cut_last(char *path)
         *slash = '\0';
 }
 
-/* Folders that the server may change, as real paths. */
+/* Real paths of the folders that the server may change. */
 struct folders {
     const char *v[QN_TARGET_WORDS_MAX + 1];
     size_t n;
@@ -69,7 +70,9 @@ static bool lies_in_any(const char *path, const struct folders *f)
     return false;
 }
 
-/* Puts the target of the link `at` before what is left of the path. False: it is not possible. */
+/* Resolves the symbolic link `at`: prepends its target to `rest`, the components that have not been
+ * looked up yet, and cuts `at` to the folder where the lookup goes on. Returns false if the link
+ * cannot be read or the result is too long. */
 static bool follow(char *at, char rest[static PATH_MAX])
 {
     char target[PATH_MAX], all[PATH_MAX];
@@ -87,7 +90,8 @@ static bool follow(char *at, char rest[static PATH_MAX])
     return true;
 }
 
-/* True when a part of the path is looked up in one of the folders; also when this is unknown. */
+/* Returns true if looking up the path reads an entry of one of the folders: a component there may
+ * be a symbolic link that the server made. Also returns true if this cannot be determined. */
 static bool passes(const char *path, const struct folders *f)
 {
     char done[PATH_MAX + NAME_MAX + 2] = "", rest[PATH_MAX], part[NAME_MAX + 1];
@@ -153,7 +157,9 @@ static qn_err check_private(const struct qn_mcp_target *c, const char *path, con
     return QN_OK;
 }
 
-/* changeable: NULL: it may lead anywhere. */
+/* Opens the path and adds it to the list with the access rights `may`. If `changeable` is set, the
+ * path must not lead out of these folders by a symbolic link inside them; NULL: symbolic links may
+ * lead anywhere. */
 static qn_err add(struct qn_paths *p, const struct qn_mcp_target *c, const char *path, unsigned may,
                   const struct folders *changeable, struct qn_arena *arena, struct qn_error *e)
 {
@@ -176,7 +182,8 @@ static qn_err add(struct qn_paths *p, const struct qn_mcp_target *c, const char 
     return check_private(c, path, real, arena, e);
 }
 
-/* Of the folders that the server may change, those that are not reached through another one. */
+/* Writes to *out the folders that the server may change, without those that are looked up through
+ * another one of them. */
 static void find_changeable(const struct qn_mcp_target *c, struct qn_arena *arena,
                             struct folders *out)
 {
@@ -198,7 +205,8 @@ static void find_changeable(const struct qn_mcp_target *c, struct qn_arena *aren
     }
 }
 
-/* Programs read files beside them. */
+/* Adds the program and its folder, both as named and after symbolic links are resolved, because
+ * programs read files next to themselves. */
 static qn_err add_program(struct qn_paths *p, const struct qn_mcp_target *c, const char *program,
                           const struct folders *f, struct qn_arena *arena, struct qn_error *e)
 {

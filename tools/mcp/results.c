@@ -24,7 +24,7 @@ bool qn_result_clean(const char *text, size_t max, struct qn_buf *out)
     return n <= max;
 }
 
-/* Says of a block that is no text what it is. */
+/* Appends a note that names the type of a block that is not text. */
 static void name_block(const struct qn_jref *block, struct qn_buf *out)
 {
     struct qn_jref resource = qn_json_get(block, "resource");

@@ -10,7 +10,8 @@
 
 enum { READ_BYTES = 64 * 1024 };
 
-/* Appends what can be read; waits for it. False at the end. */
+/* Blocks until the router has sent bytes, and appends them to `in`. Returns false at end of file,
+ * after an error, or if the buffer is full. */
 static bool receive(struct qn_buf *in)
 {
     char bytes[READ_BYTES];
@@ -37,7 +38,7 @@ static void take_line(const char *line, size_t n, struct qn_session *s, int64_t 
 {
     struct qn_json *doc;
     if (qn_json_parse(line, n, &doc, NULL))
-        return; /* the router writes no such line */
+        return; /* cannot happen: the router only sends valid JSON */
     struct qn_jref root = qn_json_root(doc), what = qn_json_get(&root, "do"),
                    id = qn_json_get(&root, "id"), tool = qn_json_get(&root, "tool"),
                    arguments = qn_json_get(&root, "arguments"), ms = qn_json_get(&root, "ms");
@@ -68,7 +69,7 @@ bool qn_router_take(struct qn_buf *in, bool readable, struct qn_session *s, int6
     return true;
 }
 
-/* Frees the line, too. */
+/* Sends the line and frees its buffer. */
 static bool send_line(struct qn_buf *line)
 {
     bool told = true;
@@ -81,7 +82,8 @@ static bool send_line(struct qn_buf *line)
     return told;
 }
 
-/* Only whole characters, as many as a message may have bytes: what is not UTF-8 would grow. */
+/* Copies as many whole UTF-8 characters of `message` as fit. Invalid bytes are replaced by U+FFFD
+ * before they are counted, because that makes the text longer. */
 static void clean(const char *message, char out[static QN_MCP_MESSAGE_TEXT_MAX + 1])
 {
     size_t left = strlen(message), n = 0;

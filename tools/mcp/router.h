@@ -1,5 +1,5 @@
-/* The router, at the other end of descriptor QN_MCP_FD: its lines become calls of the session, and
- * what the session reports becomes lines. */
+/* The connection to the router, on descriptor QN_MCP_FD. Lines from the router become function
+ * calls on the session; events of the session become lines to the router. */
 #ifndef QN_MCP_ROUTER_H
 #define QN_MCP_ROUTER_H
 
@@ -9,17 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads the first line. False: the router is gone, or its line is too long. Blocking. The line is
- * appended to *line, which the caller has initialised with a limit of QN_MCP_DOWN_MAX, and what
- * follows it to *rest, likewise. */
+/* Blocks until the router's first line has arrived, and appends it to *line. Bytes that follow the
+ * line are appended to *rest. The caller initialises both buffers, *line with a limit of
+ * QN_MCP_DOWN_MAX. Returns false if the router has closed the connection or the line is too
+ * long. */
 bool qn_router_first(struct qn_buf *line, struct qn_buf *rest);
 
-/* Gives complete lines in *in to the session. If `readable`, first receives more bytes. False: the
- * router is gone. */
+/* Handles the complete lines in *in by calling functions of the session. If `readable`, first
+ * receives more bytes into *in. Returns false if the router has closed the connection. */
 bool qn_router_take(struct qn_buf *in, bool readable, struct qn_session *s, int64_t now_ms);
 
-/* Writes one line; blocks while the router does not read. False: it is gone. */
+/* Sends one line to the router; blocks while the router does not read. Returns false if the router
+ * has closed the connection. */
 bool qn_router_tell(const struct qn_mcp_up *up);
-bool qn_router_tell_program(int64_t pid); /* likewise: of the server */
+bool qn_router_tell_program(int64_t pid); /* the same, for the line with the server's process id */
 
 #endif

@@ -10,7 +10,7 @@
 
 const char *const qn_session_revisions[3] = {"2025-06-18", "2025-03-26", "2024-11-05"};
 
-/* ---- to the router ---- */
+/* ---- messages to the router ---- */
 
 void qn_session_report(struct qn_session *s, enum qn_mcp_up_kind kind, int64_t id,
                        const char *message)
@@ -36,7 +36,7 @@ void qn_session_report_listed(struct qn_session *s)
     s->ev.up(s->ctx, &(struct qn_mcp_up){.kind = QN_MCP_UP_LISTED, .left_out = s->count.left_out});
 }
 
-/* ---- to the server ---- */
+/* ---- messages to the server ---- */
 
 void qn_session_send(struct qn_session *s, int64_t rpc, struct qn_buf *json)
 {
@@ -62,7 +62,8 @@ void qn_session_end_request(struct qn_session_request *r)
     *r = (struct qn_session_request){.kind = QN_SESSION_NONE};
 }
 
-/* Begins the message of a request; its params and the end are the caller's to write. */
+/* Begins a JSON-RPC request up to the start of the object "params". The caller writes the members
+ * of params, then ends params and the request. */
 static struct qn_jw open_request(struct qn_buf *out, int64_t rpc, const char *method)
 {
     qn_buf_init(out, QN_SESSION_SEND_MAX);
@@ -138,13 +139,13 @@ static struct qn_session_request *listing(struct qn_session *s)
     return NULL;
 }
 
-/* cursor: of the next page; NULL: the first. */
+/* Requests a page of the list of tools. cursor: of the page; NULL: the first page. */
 void qn_session_list_page(struct qn_session *s, const char *cursor, int64_t now_ms)
 {
     struct qn_buf out;
     struct qn_session_request *r = free_request(s);
     if (!r)
-        return; /* qn_session_call leaves entries for this */
+        return; /* cannot happen: qn_session_call keeps entries free for this */
     *r = (struct qn_session_request){.kind = QN_SESSION_LIST,
                                      .rpc = ++s->next_rpc,
                                      .limit_ms = s->start_ms,
@@ -164,7 +165,7 @@ void qn_session_list(struct qn_session *s, int64_t now_ms)
     if (s->down)
         return;
     if (!s->protocol || listing(s)) {
-        s->changed = s->changed || listing(s); /* the running list may be out of date */
+        s->changed = s->changed || listing(s); /* the pending list may be out of date */
         return;
     }
     s->changed = false;
@@ -244,7 +245,7 @@ void qn_session_cancel(struct qn_session *s, int64_t id)
     }
 }
 
-/* Sends a call that waited for the session. */
+/* Sends a call that has waited for the session to be initialised. */
 void qn_session_send_call(struct qn_session *s, struct qn_session_request *r)
 {
     char *message = r->message;
@@ -258,7 +259,7 @@ void qn_session_send_call(struct qn_session *s, struct qn_session_request *r)
     r->sent = true;
 }
 
-/* ---- time, and failures of the transport ---- */
+/* ---- timeouts, and failures of the transport ---- */
 
 static void time_out(struct qn_session *s, struct qn_session_request *r)
 {
@@ -340,7 +341,7 @@ void qn_session_lost(struct qn_session *s, int64_t rpc, int64_t now_ms)
         return;
     }
     if (r->kind == QN_SESSION_LIST)
-        qn_session_end_request(r); /* a new session begins with a list */
+        qn_session_end_request(r); /* not sent again: a new session requests the list anyway */
     else
         r->waits = true;
     if (present && s->protocol) {

@@ -1,4 +1,4 @@
-/* What follows from the messages of the server; see session.h and session_private.h. */
+/* Handles the messages of the server; see session.h and session_private.h. */
 #include "mcp/session_private.h"
 
 #include "base/str.h"
@@ -54,7 +54,7 @@ static void take_tools(struct qn_session *s, const struct qn_jref *result, int64
         qn_session_report_listed(s);
 }
 
-/* ---- what the server sends ---- */
+/* ---- messages of the server ---- */
 
 static void take_session(struct qn_session *s, const struct qn_jref *result, int64_t now_ms)
 {
@@ -95,7 +95,7 @@ static void take_session(struct qn_session *s, const struct qn_jref *result, int
             qn_session_send_call(s, &s->requests[i]);
 }
 
-/* The sentence of an error object. */
+/* Formats a JSON-RPC error object as a sentence. */
 static void error_text(const struct qn_jref *error, const char *what, char *out, size_t n)
 {
     struct qn_jref message = qn_json_get(error, "message"), code = qn_json_get(error, "code");
@@ -129,7 +129,8 @@ static void take_answer(struct qn_session *s, struct qn_session_request *r,
         qn_session_report(s, QN_MCP_UP_FAILED, was.call, text);
 }
 
-/* The server asks something: it may ping; everything else is not supported. */
+/* Answers a request of the server: `ping` succeeds; any other method gets the error "Method not
+ * found". */
 static void answer_request(struct qn_session *s, const struct qn_jref *id, const char *method)
 {
     struct qn_buf out;
@@ -156,7 +157,8 @@ static void answer_request(struct qn_session *s, const struct qn_jref *id, const
     qn_buf_deinit(&out);
 }
 
-/* A message that answers no request. */
+/* Counts a message that is not a response to a pending request. Ends the session if there are too
+ * many such messages. */
 static void count_flood(struct qn_session *s, size_t bytes, int64_t now_ms)
 {
     if (now_ms - s->flood_since_ms >= QN_SESSION_FLOOD_MS) {
@@ -205,7 +207,7 @@ static void take_one(struct qn_session *s, const struct qn_jref *m, size_t bytes
             take_answer(s, &s->requests[i], m, now_ms);
             return;
         }
-    count_flood(s, bytes, now_ms); /* such as the answer to a request that was cancelled */
+    count_flood(s, bytes, now_ms); /* such as a late response to a request that was cancelled */
 }
 
 void qn_session_message(struct qn_session *s, const char *text, size_t n, int64_t now_ms)

@@ -13,19 +13,19 @@
 #include <unistd.h>
 
 enum {
-    OUT_MAX = 16 * 1024 * 1024, /* bytes that the server has not read */
+    OUT_MAX = 16 * 1024 * 1024, /* maximum bytes queued while the server does not read its stdin */
     READ_BYTES = 64 * 1024,
-    WORDS_MAX = 300, /* bytes of the end of its stderr that are shown */
-    STATUS_MS = 500  /* how long the reason of its end is waited for */
+    WORDS_MAX = 300, /* how many of the last bytes of its stderr are kept for an error message */
+    STATUS_MS = 500  /* how long to wait for the keeper's sentence about how the server ended */
 };
 
 struct talk {
     const struct qn_launched *server;
     int status;
     struct qn_session *session;
-    struct qn_buf out;   /* for the server's stdin */
-    struct qn_buf line;  /* of its stdout, without an end yet */
-    struct qn_buf words; /* the end of its stderr */
+    struct qn_buf out;   /* queued for the server's stdin */
+    struct qn_buf line;  /* start of an incomplete line of its stdout */
+    struct qn_buf words; /* the last bytes of its stderr */
     bool errors_open, router_gone;
 };
 
@@ -50,14 +50,14 @@ static void write_out(struct talk *t)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN)
-            qn_buf_clear(&t->out); /* its end will be read soon */
+            qn_buf_clear(&t->out); /* broken pipe: EOF on its stdout will follow */
         if (n < 0)
             return;
         qn_buf_drop(&t->out, (size_t)n);
     }
 }
 
-/* Keeps the last bytes of what the program complains of. */
+/* Reads the program's stderr and keeps the last WORDS_MAX bytes. */
 static void read_words(struct talk *t)
 {
     char bytes[READ_BYTES];
@@ -73,7 +73,7 @@ static void read_words(struct talk *t)
     }
 }
 
-/* The last line of its stderr. */
+/* Returns the last line of the program's stderr. */
 static const char *last_words(struct talk *t)
 {
     char *text = qn_buf_cstr(&t->words);
@@ -84,7 +84,8 @@ static const char *last_words(struct talk *t)
     return line ? line + 1 : text;
 }
 
-/* The program has closed its stdout. */
+/* Handles EOF on the program's stdout: ends the session with a message about how the program
+ * ended. */
 static void ended(struct talk *t)
 {
     char how[128] = "closed its output", text[QN_MCP_MESSAGE_TEXT_MAX];

@@ -10,7 +10,7 @@ static const char *text(const struct qn_jref *root, const char *key, struct qn_a
     return qn_arena_strdup(arena, qn_json_raw_str(&v));
 }
 
-/* The strings of an array; of an object NAME=VALUE. */
+/* Reads the strings of an array, or the members of an object as NAME=VALUE. */
 static qn_err words(const struct qn_jref *root, const char *key, struct qn_arena *arena,
                     struct qn_words *out, struct qn_error *e)
 {
