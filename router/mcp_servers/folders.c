@@ -1,5 +1,6 @@
-/* The folders of deleted servers; see servers_private.h. Programs can have put anything into them,
- * so nothing is looked up through a symbolic link, and no depth exhausts descriptors. */
+/* Removes the folders of deleted servers; see servers_private.h. A server's program may have put
+ * anything into its folder. So no symbolic link is followed, and the number of open descriptors
+ * does not grow with the depth of the tree. */
 #include "mcp_servers/servers_private.h"
 
 #include "base/log.h"
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One that is to be removed, or that was found at the start. */
+/* A folder that is to be removed, or that existed when the router started. */
 struct qn_mcp_folder {
     struct qn_mcp_folder *next;
     char *in, *id;
@@ -43,7 +44,8 @@ static struct qn_mcp_folder *folder_new(const struct qn_mcp *m, const char *id,
 
 static DIR *open_folder(int in, const char *name)
 {
-    fchmodat(in, name, 0700, AT_SYMLINK_NOFOLLOW); /* the program may have closed it */
+    /* The program may have removed our access rights. */
+    fchmodat(in, name, 0700, AT_SYMLINK_NOFOLLOW);
     int fd = openat(in, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (fd >= 0 && !d)
@@ -56,7 +58,8 @@ static bool is_dots(const char *name)
     return qn_str_eq(name, ".") || qn_str_eq(name, "..");
 }
 
-/* Removes what is in a folder; folders with contents are moved up into top. */
+/* Removes the entries of the folder `d`. Subfolders that are not empty are moved up into `top`, for
+ * the next round. */
 static void empty(int top, DIR *d, uint64_t *number)
 {
     for (struct dirent *one; (one = readdir(d));) {
@@ -64,13 +67,15 @@ static void empty(int top, DIR *d, uint64_t *number)
         if (is_dots(one->d_name) || !unlinkat(dirfd(d), one->d_name, 0) ||
             !unlinkat(dirfd(d), one->d_name, AT_REMOVEDIR))
             continue;
-        fchmodat(dirfd(d), one->d_name, 0700, AT_SYMLINK_NOFOLLOW); /* its ".." changes */
+        /* A folder must be writable to be moved, because its entry ".." changes. */
+        fchmodat(dirfd(d), one->d_name, 0700, AT_SYMLINK_NOFOLLOW);
         snprintf(name, sizeof name, "gone-%llx", (unsigned long long)(*number)++);
         renameat(dirfd(d), one->d_name, top, name);
     }
 }
 
-/* One round over the folders in top. False: top is empty, or no progress is possible. */
+/* Removes what can be removed from `top` in one round over its entries. Returns false if no entry
+ * was removed: `top` is empty, or cannot be emptied. */
 static bool flatten(int top, uint64_t *number)
 {
     int copy = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -96,7 +101,8 @@ static bool flatten(int top, uint64_t *number)
 static void remove_folder(void *ctx)
 {
     struct qn_mcp_folder *f = ctx;
-    uint64_t number; /* unknown to the program, so that no name is taken */
+    /* Random, so that the program cannot have taken the new names of moved folders. */
+    uint64_t number;
     qn_random_bytes(&number, sizeof number);
     int in = open(f->in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *top = in < 0 ? NULL : open_folder(in, f->id);
@@ -112,7 +118,7 @@ static void remove_folder(void *ctx)
     folder_free(f);
 }
 
-/* ---- when ---- */
+/* ---- scheduling of removals ---- */
 
 void qn_mcp_folders_work(struct qn_mcp *m)
 {

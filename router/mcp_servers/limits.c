@@ -1,5 +1,5 @@
-/* What programs of servers may not reach: the ports and folders of quince; see servers_private.h.
- */
+/* Tells quince-mcp which ports and folders of quince a server's program must not reach; see
+ * servers_private.h. */
 #include "mcp_servers/servers_private.h"
 
 #include <string.h>

@@ -13,8 +13,8 @@ static bool is_allowed(unsigned char c)
            c == '-';
 }
 
-/* Appends at most max characters. Each character that is not allowed becomes one "_", however many
- * bytes it has. */
+/* Appends at most `max` characters of `text` to `out` at offset `at`; returns the new offset. Each
+ * character that is not allowed is replaced by one "_", however many bytes it has in UTF-8. */
 static size_t append(const char *text, size_t max, char *out, size_t at)
 {
     for (size_t n = 0; *text && n < max; text++) {

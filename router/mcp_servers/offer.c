@@ -11,14 +11,14 @@
 
 enum { ARENA_MAX = 8 * 1024 * 1024, TEXT_MAX = 16 * 1024 * 1024 };
 
-/* One server of the offer. */
+/* One server whose tools are offered. */
 struct part {
     struct qn_mcp_offer *offer;
-    const struct qn_chat_mcp *stored; /* of the database's arena */
+    const struct qn_chat_mcp *stored; /* in the arena `stored` of the offer */
     struct qn_mcp_want want;
     size_t tools;
     bool settled;
-    char *error; /* NULL: none */
+    char *error; /* why its tools could not be listed; NULL: no error */
 };
 
 struct qn_mcp_offer {
@@ -30,16 +30,16 @@ struct qn_mcp_offer {
     size_t n_ids;
     void (*ready)(void *ctx);
     void *ctx;
-    bool reading; /* the database has been asked */
-    bool gone;    /* it was freed meanwhile */
+    bool reading; /* a database request is pending */
+    bool gone;    /* qn_mcp_offer_free was called; the struct is freed when the request has ended */
     struct qn_arena *stored;
-    struct qn_arena *arena; /* of names */
+    struct qn_arena *arena; /* memory of the tools' names */
     struct part parts[QN_MCP_OFFER_SERVERS_MAX];
     size_t n_parts;
     struct qn_mcp_offered *tools;
     size_t n_tools;
     struct qn_buf items, servers;
-    char *error; /* why the servers could not be read; NULL: they could */
+    char *error; /* why the servers could not be read from the database; NULL: no error */
 };
 
 static void offer_free(struct qn_mcp_offer *o)
@@ -101,7 +101,7 @@ static void write_tool(struct qn_mcp_offer *o, const char *name, const struct qn
     qn_jw_obj_end(&w);
 }
 
-/* Where two names would be the same, the later one has a number. */
+/* Writes a unique name for the tool: if the name is taken, a number is appended. */
 static void name_tool(struct qn_mcp_offer *o, const struct part *p, const char *tool,
                       char out[static QN_MCP_NAME_MAX + 1])
 {
@@ -157,18 +157,20 @@ static void write_servers(struct qn_mcp_offer *o)
         const struct part *p = &o->parts[i];
         write_server(&w, p->stored->id, p->stored->name, p->tools, p->error);
     }
-    for (size_t i = 0; i < o->n_ids && o->error; i++) /* their names are not known */
+    /* After an error of the database the names are unknown, so ids stand in for them. */
+    for (size_t i = 0; i < o->n_ids && o->error; i++)
         write_server(&w, o->ids[i], o->ids[i], 0, o->error);
     qn_jw_arr_end(&w);
 }
 
-/* All servers have their tools, or have failed. */
+/* Completes the offer if every server has listed its tools or has failed; else does nothing. */
 static void finish_if_settled(struct qn_mcp_offer *o)
 {
     for (size_t i = 0; i < o->n_parts; i++)
         if (!o->parts[i].settled)
             return;
-    for (size_t i = 0; i < o->n_parts; i++) /* in the order of the ids, for the prompt's cache */
+    /* Always in the order of the ids, so that prompts share a cached prefix. */
+    for (size_t i = 0; i < o->n_parts; i++)
         if (!o->parts[i].error)
             add_tools(o, &o->parts[i]);
     write_servers(o);

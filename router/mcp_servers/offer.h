@@ -1,5 +1,5 @@
-/* The tools that one answer offers to its model: those of the servers that its conversation names,
- * with the names by which the model calls them. Loop thread only. */
+/* The tools that one answer offers to its model: those of the MCP servers that the conversation
+ * names, under the names by which the model calls them. To be used in the loop thread only. */
 #ifndef QN_MCP_SERVERS_OFFER_H
 #define QN_MCP_SERVERS_OFFER_H
 
@@ -9,13 +9,13 @@
 
 enum { QN_MCP_OFFER_SERVERS_MAX = 16, QN_MCP_OFFER_TOOLS_MAX = 256 };
 
-/* A tool that is offered. Strings are lent by the offer. */
+/* One offered tool. Its strings belong to the offer. */
 struct qn_mcp_offered {
     char name[QN_MCP_NAME_MAX + 1];
     const char *server, *server_name, *tool;
     enum qn_mcp_permission permission;
-    char digest[QN_SHA256_HEX + 1]; /* qn_mcp_tool_digest */
-    size_t next;                    /* number that the next tool of this name may have */
+    char digest[QN_SHA256_HEX + 1]; /* see qn_mcp_tool_digest */
+    size_t next; /* number to append to the name of the next tool with the same name */
 };
 
 struct qn_mcp_offer;
@@ -25,25 +25,27 @@ struct qn_mcp_offer_wish {
     struct qn_chats *chats;
     const char *owner; /* copied */
     bool admin;
-    const char *const *ids; /* of n servers, of which the first QN_MCP_OFFER_SERVERS_MAX count;
-                               those that do not exist are passed over; copied */
+    const char *const *ids; /* ids of n servers; copied. Only the first QN_MCP_OFFER_SERVERS_MAX are
+                               used; ids that do not exist are skipped. */
     size_t n;
 };
-/* Starts the servers and waits for their tools. ready is called once, not from within; a server
- * that fails has no tools. */
+/* Starts the servers and waits for their lists of tools. Calls `ready` exactly once, never before
+ * this function has returned. A server that fails contributes no tools. */
 struct qn_mcp_offer *qn_mcp_offer_new(const struct qn_mcp_offer_wish *wish,
                                       void (*ready)(void *ctx), void *ctx);
-/* At any time; ready is not called afterwards. NULL allowed. */
+/* Frees the offer; may be called at any time. `ready` is not called afterwards. NULL is allowed. */
 void qn_mcp_offer_free(struct qn_mcp_offer *o);
 
-/* When it is ready: */
-/* The tools as items of the array `tools` of OpenAI's request, separated by commas; "": none. */
+/* The functions below may be called once the offer is ready. */
+/* Returns the tools as items of the array "tools" in an OpenAI request, separated by commas; "": no
+ * tools. */
 const char *qn_mcp_offer_tools(const struct qn_mcp_offer *o);
-/* The servers as a JSON array of {"id","name","tools","error"}. */
+/* Returns the servers as a JSON array of {"id","name","tools","error"}. */
 const char *qn_mcp_offer_servers(const struct qn_mcp_offer *o);
-/* NULL: there is no such tool. */
+/* Finds an offered tool by its name; NULL: there is no such tool. */
 const struct qn_mcp_offered *qn_mcp_offer_find(const struct qn_mcp_offer *o, const char *name);
-/* Sets the permission of a tool, also in the database; ALWAYS is for the tool as it is offered. */
+/* Sets the permission of a tool, and stores it in the database. ALWAYS only covers the definition
+ * of the tool that was offered. */
 void qn_mcp_offer_allow(struct qn_mcp_offer *o, const char *name, enum qn_mcp_permission p);
 
 #endif

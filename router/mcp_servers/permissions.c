@@ -10,11 +10,11 @@
 #define ALWAYS "always"
 
 struct one {
-    const char *tool, *value; /* of the document */
+    const char *tool, *value; /* point into `doc` */
 };
 
 struct qn_mcp_permissions {
-    struct qn_json *doc; /* NULL: it is not valid */
+    struct qn_json *doc; /* the stored JSON; NULL: it is not valid */
     struct one *list;
     size_t n;
 };
@@ -44,7 +44,8 @@ void qn_mcp_tool_digest(const struct qn_mcp_tool *t, char out[static QN_SHA256_H
     qn_sha256_hex(&s, out);
 }
 
-/* The digest of a stored value, "" if it has none; NULL: it is not ALWAYS. */
+/* Returns the digest in a stored value of ALWAYS, "" if it has none; NULL: the value is not
+ * ALWAYS. */
 static const char *digest_of(const char *value)
 {
     if (!qn_str_starts(value, ALWAYS))
@@ -73,7 +74,7 @@ enum qn_mcp_permission qn_mcp_permission_stored(const char *value)
     return p;
 }
 
-/* ---- those of a server ---- */
+/* ---- the permissions of a server ---- */
 
 static int by_tool(const void *a, const void *b)
 {

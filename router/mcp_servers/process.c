@@ -23,20 +23,20 @@
 
 enum {
     READ_BYTES = 16 * 1024,
-    READS = 4, /* per wake-up: a process that writes without pause must not block the loop */
+    READS = 4, /* reads per event: a process that writes without pause must not block the loop */
     SEND_MAX = 4 * QN_MCP_DOWN_MAX,
     FIRST_FREE_FD = 16,
-    LAST_MS = QN_MCP_PROCESS_GRACE_MS /* for all processes when the server ends */
+    LAST_MS = QN_MCP_PROCESS_GRACE_MS /* time limit for all processes when the router stops */
 };
 
 struct qn_mcp_process {
     struct qn_mcp_process *prev, *next;
     struct qn_mcp_processes *all;
-    char *id;          /* of the server */
-    pid_t pid;         /* also its process group */
-    pid_t program;     /* the process group of the server's program; 0: there is none, or unknown */
-    bool introduced;   /* its first line has come */
-    int pidfd, socket; /* socket -1: closed */
+    char *id;          /* id of the server */
+    pid_t pid;         /* process id of quince-mcp, also the id of its process group */
+    pid_t program;     /* process group of the server's program; 0: no program, or unknown */
+    bool introduced;   /* its first line has been received */
+    int pidfd, socket; /* socket: -1 if closed */
     struct qn_watch *ended, *readable;
     struct qn_timer *killing;
     struct qn_buf up, down;
@@ -85,7 +85,7 @@ static void close_socket(struct qn_mcp_process *p)
     p->socket = -1;
 }
 
-/* The process has ended and has been waited for. */
+/* Frees the struct of a process that has been reaped. */
 static void process_free(struct qn_mcp_process *p)
 {
     close_socket(p);
@@ -111,7 +111,8 @@ static void kill_groups(const struct qn_mcp_process *p)
         kill(-p->program, SIGKILL);
 }
 
-/* One that was killed has not ended what it had started. */
+/* Reaps the process. If it was killed, kills the program that it started, which it could not end
+ * itself. */
 static void wait_for(struct qn_mcp_process *p)
 {
     siginfo_t info = {0};
@@ -139,20 +140,21 @@ void qn_mcp_processes_free(struct qn_mcp_processes *ps)
     free(ps);
 }
 
-/* ---- its end ---- */
+/* ---- the end of a process ---- */
 
 static void kill_it(void *ctx)
 {
     kill_groups(ctx);
 }
 
-/* Its last lines are read before its end is reported. */
+/* Handles the end of the process. While the socket is open nothing is done: the last lines are read
+ * first, and EOF on the socket reports the end. */
 static void on_ended(void *ctx, uint32_t events)
 {
     struct qn_mcp_process *p = ctx;
     (void)events;
     if (p->socket >= 0)
-        return; /* the end of its socket comes, too */
+        return; /* EOF on the socket will follow */
     struct qn_mcp_processes *all = p->all;
     wait_for(p);
     process_free(p);
@@ -174,7 +176,7 @@ static void flush(struct qn_mcp_process *p)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN)
-            qn_buf_clear(&p->down); /* its end of file will be read soon */
+            qn_buf_clear(&p->down); /* broken connection: EOF on the socket will follow */
         if (n < 0)
             break;
         qn_buf_drop(&p->down, (size_t)n);
@@ -186,7 +188,7 @@ void qn_mcp_process_send(struct qn_mcp_process *p, struct qn_buf *lines)
 {
     if (p->socket < 0)
         return;
-    qn_buf_add(&p->down, qn_buf_cstr(lines), lines->len); /* on_socket looks for the overflow */
+    qn_buf_add(&p->down, qn_buf_cstr(lines), lines->len); /* an overflow is handled by on_socket */
     flush(p);
 }
 
@@ -198,7 +200,8 @@ static bool is_child(pid_t pid, pid_t parent)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     qn_buf_init(&text, READ_BYTES);
     if (!qn_file_read(path, &text, NULL)) {
-        const char *after = strrchr(qn_buf_cstr(&text), ')'); /* of the program's name */
+        /* Skip the program's name, which may contain blanks and parentheses. */
+        const char *after = strrchr(qn_buf_cstr(&text), ')');
         if (!after || sscanf(after, ") %*c %d", &of) != 1)
             of = 0;
     }
@@ -206,8 +209,9 @@ static bool is_child(pid_t pid, pid_t parent)
     return of == parent;
 }
 
-/* True: it was the line about the server's program. quince-mcp could have been taken over already,
- * so nothing but its own children is believed to be its program. */
+/* Handles the first line if it states the process id of the server's program; returns true if so.
+ * quince-mcp may already be compromised, so the id is only accepted if it is a child of
+ * quince-mcp. */
 static bool take_program(struct qn_mcp_process *p, const char *line, size_t n)
 {
     int64_t pid;
@@ -218,7 +222,7 @@ static bool take_program(struct qn_mcp_process *p, const char *line, size_t n)
     return true;
 }
 
-/* Gives whole lines to the owner, who may end the process meanwhile. */
+/* Passes complete lines to the owner, whose callback may end the process. */
 static void take_lines(struct qn_mcp_process *p)
 {
     size_t at = 0;
@@ -262,11 +266,12 @@ static void on_socket(void *ctx, uint32_t events)
         p->ev.closed(p->ctx, "the process that speaks with the server does not read");
 }
 
-/* ---- its start ---- */
+/* ---- the start of a process ---- */
 
-/* Stdin and stdout are empty, stderr is the router's, descriptor QN_MCP_FD the socket; signals are
- * not blocked, the process group is its own. The environment is that of the router where a server's
- * program needs it, and options of sanitizers. */
+/* Starts the program with stdin and stdout at /dev/null, the router's stderr, and the socket as
+ * descriptor QN_MCP_FD; with no signal blocked, and in a process group of its own. Of the router's
+ * environment it gets the variables that a server's program needs, and the options of
+ * sanitizers. */
 static int spawn(const char *program, int socket, pid_t *pid)
 {
     static const char *const passed[] = {"PATH",         "LANG",           "LC_ALL",
@@ -304,7 +309,7 @@ static int spawn(const char *program, int socket, pid_t *pid)
     return err;
 }
 
-/* Watches a process that has been started. */
+/* Registers a started process and its socket with the loop. */
 static qn_err adopt(struct qn_mcp_process *p, struct qn_error *e)
 {
     p->pidfd = pidfd_open(p->pid, 0);

@@ -1,9 +1,9 @@
-/* How many processes run at a time; see servers_private.h. */
+/* Limits how many processes run at the same time; see servers_private.h. */
 #include "mcp_servers/servers_private.h"
 
 #include "base/str.h"
 
-/* owner NULL: of all. */
+/* Returns the number of running processes of the owner; NULL: of all owners. */
 static size_t running(const struct qn_mcp *m, const char *owner)
 {
     size_t n = 0;
@@ -12,7 +12,8 @@ static size_t running(const struct qn_mcp *m, const char *owner)
     return n;
 }
 
-/* Ends the one that has not been used for the longest time. False: all are used. */
+/* Ends the idle process that has not been used for the longest time. Returns false if all processes
+ * are in use. */
 static bool end_unused(const struct qn_mcp *m, const char *owner)
 {
     struct qn_mcp_server *found = NULL;

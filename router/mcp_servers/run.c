@@ -1,4 +1,4 @@
-/* The process of a server: its start, its lines, its end; see servers_private.h. */
+/* Starts the process of a server, handles its lines and ends it; see servers_private.h. */
 #include "mcp_servers/servers_private.h"
 
 #include "base/clock.h"
@@ -25,12 +25,14 @@ void qn_mcp_tools_clear(struct qn_mcp_tools *t)
 
 void qn_mcp_call_finish(struct qn_mcp_call *c, bool failed, const char *text, size_t n)
 {
-    char *copy = qn_xstrndup(text, n); /* it may be the call's own */
+    /* `text` may point into the buffer of the call, which is freed below. */
+    char *copy = qn_xstrndup(text, n);
     void (*done)(void *, bool, const char *, size_t) = c->done;
     void *ctx = c->ctx;
     c->server->used_ms = qn_now_ms();
     free(c->tool);
-    c->tool = qn_xstrdup(""); /* nothing is to be cancelled */
+    /* Marks the call as not sent, so that qn_mcp_call_cancel sends no cancellation. */
+    c->tool = qn_xstrdup("");
     qn_mcp_call_cancel(c);
     done(ctx, failed, copy, n);
     free(copy);
@@ -50,7 +52,7 @@ static const char *reason(const struct qn_mcp_server *s, char out[static QN_ERRO
     return out;
 }
 
-/* Ends the calls that could not be made. */
+/* Reports failure for the calls that could not be made: those with due_ms 0. */
 static void settle_calls(struct qn_mcp_server *s)
 {
     char text[QN_ERROR_MESSAGE_MAX];
@@ -62,7 +64,7 @@ static void settle_calls(struct qn_mcp_server *s)
         }
         const char *why = c->refused ? c->refused : reason(s, text);
         qn_mcp_call_finish(c, true, why, strlen(why));
-        c = s->calls; /* its callback may have ended others */
+        c = s->calls; /* the callback may have ended other calls */
     }
 }
 
@@ -119,7 +121,7 @@ void qn_mcp_send(struct qn_mcp_server *s, bool list)
     qn_buf_deinit(&lines);
 }
 
-/* ---- the end ---- */
+/* ---- the end of a process ---- */
 
 void qn_mcp_end(struct qn_mcp_server *s, const char *why)
 {
@@ -141,7 +143,8 @@ void qn_mcp_end(struct qn_mcp_server *s, const char *why)
     qn_mcp_settle(s);
 }
 
-/* The server has failed. The error's text is its own, so it is not logged. */
+/* Ends a server that has failed, and sets the pause until its next start. The error is not logged,
+ * because it may contain text of the server. */
 static void fail(struct qn_mcp_server *s, const char *why)
 {
     int64_t pause = QN_MCP_BACKOFF_MS;
@@ -170,7 +173,7 @@ static struct qn_mcp_call *find_call(struct qn_mcp_server *s, int64_t id)
     for (struct qn_mcp_call *c = s->calls; c; c = c->next)
         if (c->id == id && !c->tool)
             return c;
-    return NULL; /* it was cancelled meanwhile */
+    return NULL; /* the call has been cancelled in the meantime */
 }
 
 static void take_ready(struct qn_mcp_server *s, const struct qn_mcp_up *up)
@@ -179,7 +182,7 @@ static void take_ready(struct qn_mcp_server *s, const struct qn_mcp_up *up)
     snprintf(s->version, sizeof s->version, "%s", up->version);
     snprintf(s->protocol, sizeof s->protocol, "%s", up->protocol);
     if (s->state == QN_MCP_READY)
-        return; /* a new session of the same process */
+        return; /* the process has begun a new session with its server */
     s->state = QN_MCP_READY;
     s->ready_ms = qn_now_ms();
     qn_info("mcp", "server=%s state=ready protocol=%.40s", s->id, s->protocol);
@@ -187,7 +190,8 @@ static void take_ready(struct qn_mcp_server *s, const struct qn_mcp_up *up)
     qn_mcp_tell(s);
 }
 
-/* False: the process exceeds limits that it should keep. */
+/* Appends the tool to the list that is arriving. Returns false if the process exceeds the limits
+ * that it is supposed to keep. */
 static bool take_tool(struct qn_mcp_server *s, const struct qn_mcp_up *up)
 {
     struct qn_mcp_tools *t = &s->arrive;
@@ -223,7 +227,7 @@ static void take_unlisted(struct qn_mcp_server *s, const char *message)
 {
     qn_mcp_tools_clear(&s->arrive);
     qn_fail(&s->error, QN_ECHILD, "%s", message);
-    s->fresh = true; /* nothing newer is awaited */
+    s->fresh = true; /* no other list is pending */
     qn_mcp_settle(s);
     qn_mcp_tell(s);
 }
@@ -246,7 +250,7 @@ static void take_up(struct qn_mcp_server *s, const struct qn_mcp_up *up)
         take_unlisted(s, up->message);
         break;
     case QN_MCP_UP_TEXT:
-        if (c) /* beyond the limit, nothing is appended */
+        if (c) /* text beyond the limit is dropped */
             qn_buf_str(&c->text, up->text);
         break;
     case QN_MCP_UP_RESULT:
@@ -302,7 +306,7 @@ static void tick(void *ctx)
     }
 }
 
-/* ---- the start ---- */
+/* ---- the start of a process ---- */
 
 static void write_start(const struct qn_mcp_server *s, struct qn_buf *out)
 {

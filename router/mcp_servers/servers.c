@@ -1,4 +1,5 @@
-/* The servers that are known, and who uses them; see servers.h and servers_private.h. */
+/* Keeps the servers that have been used, and the wants and calls that use them; see servers.h and
+ * servers_private.h. */
 #include "mcp_servers/servers.h"
 
 #include "base/clock.h"
@@ -144,7 +145,7 @@ static void replace(char **at, const char *text)
     *at = qn_xstrdup(text);
 }
 
-/* Takes over what is stored. */
+/* Copies the stored configuration. */
 static void take_config(struct qn_mcp_server *s, const struct qn_chat_mcp *stored)
 {
     replace(&s->label, stored->name);
@@ -158,11 +159,12 @@ static void take_config(struct qn_mcp_server *s, const struct qn_chat_mcp *store
     s->call_ms = call_ms(stored->config);
 }
 
-/* Another configuration: what is known of the server is out of date. */
+/* Ends the process with the reason `why`, and forgets what is known of the server, because its
+ * configuration has changed. */
 static void start_over(struct qn_mcp_server *s, const char *why)
 {
     qn_mcp_end(s, why);
-    qn_mcp_settle_now(s); /* while it has the reason */
+    qn_mcp_settle_now(s); /* before the reason is cleared below */
     qn_mcp_tools_clear(&s->tools);
     s->name[0] = s->version[0] = s->protocol[0] = '\0';
     s->state = QN_MCP_OFF;
@@ -232,7 +234,7 @@ void qn_mcp_want(struct qn_mcp *m, const struct qn_chat_mcp *stored, const char 
     if (!s->process && (again || s->used_ms >= s->retry_at_ms))
         qn_mcp_start(s);
     else if (!s->process)
-        qn_mcp_settle(s); /* it has failed */
+        qn_mcp_settle(s); /* the server has failed: the error is reported */
     else if (again && s->state == QN_MCP_READY && s->fresh)
         qn_mcp_send(s, true);
     else if (s->state == QN_MCP_READY && s->fresh)
@@ -255,10 +257,11 @@ void qn_mcp_unwant(struct qn_mcp_want *w)
 
 /* ---- calls ---- */
 
-/* A call that cannot be made ends from the loop, as any other. */
+/* Marks a call that cannot be made. Its failure is reported from the loop, like every other
+ * result. */
 static void fail_later(struct qn_mcp_call *c)
 {
-    c->due_ms = 0; /* the next tick ends it */
+    c->due_ms = 0; /* qn_mcp_settle reports it */
 }
 
 static struct qn_mcp_server *nowhere(struct qn_mcp *m)
