@@ -233,7 +233,8 @@ static int forbid_family(scmp_filter_ctx filter, uint32_t action, scmp_datum_t f
     return seccomp_rule_add(filter, action, SCMP_SYS(socket), 1, argument(0, SCMP_CMP_EQ, family));
 }
 
-/* TCP Fast Open makes a connection with the first bytes. */
+/* Forbids TCP Fast Open, with which a send call opens a connection together with its first
+ * bytes. */
 static int forbid_fast_open(scmp_filter_ctx filter, uint32_t action)
 {
     const scmp_datum_t fast = MSG_FASTOPEN;
@@ -272,9 +273,11 @@ static int forbid_sending_elsewhere(scmp_filter_ctx filter, uint32_t action)
     return err ? err : forbid_fast_open(filter, action);
 }
 
-/* What a foreign program may not do although it may start programs and connect: UNIX sockets lead
- * to services that start programs for this user. A socket for datagrams from socketpair could still
- * send to them. Protocols beyond 255, such as MPTCP, connect without a look at Landlock's rules. */
+/* Forbids what a foreign program must not do although it may start programs and connect. UNIX
+ * sockets are forbidden because they lead to services that start programs on behalf of this user; a
+ * datagram socket from socketpair could still send to these services, so it is forbidden, too.
+ * Protocol numbers above 255, such as MPTCP, are forbidden because they connect without being
+ * checked by Landlock's port rules. */
 static int forbid_to_tools(scmp_filter_ctx filter, uint32_t action)
 {
     enum { TYPES = 16, LAST_FAMILY = AF_NETLINK, LAST_PROTOCOL = 255 };
@@ -284,7 +287,7 @@ static int forbid_to_tools(scmp_filter_ctx filter, uint32_t action)
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces && !err; i++)
         err =
             seccomp_rule_add(filter, action, SCMP_SYS(clone), 1, bits_of(0, spaces[i], spaces[i]));
-    /* see forbid_partly */
+    /* clone3: see forbid_partly */
     err = err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     for (scmp_datum_t family = 0; family < LAST_FAMILY && !err; family++)
         if (family == AF_INET || family == AF_INET6)

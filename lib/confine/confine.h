@@ -25,7 +25,8 @@ enum {
                               sockets and named pipes */
 };
 
-/* The version of the kernel's Landlock; below 1: it has none, or it is switched off. */
+/* Returns the version of the kernel's Landlock; below 1: the kernel has no Landlock, or it is
+ * disabled. */
 long qn_confine_version(void);
 
 /* Restricts this thread, and the threads and processes it starts, to opening these paths; open
@@ -33,10 +34,11 @@ long qn_confine_version(void);
  * has one thread. QN_EUNSUPPORTED: this kernel has no Landlock, and nothing has changed. QN_EIO. */
 qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn_error *e);
 
-/* Forbids this thread, and the threads and processes it starts, to connect by TCP to these ports,
- * at any address, and to send signals to processes that are not restricted like this. Costs some
- * 0.15 s. Other ways to connect (MPTCP, TCP Fast Open) stay open: QN_CONFINE_TOOL closes them. As
- * for qn_confine_files; QN_EUNSUPPORTED: Landlock is older, and nothing has changed. */
+/* Forbids this thread, and the threads and processes that it starts, to connect by TCP to these
+ * ports at any address; from Landlock version 6 on also to send signals to processes outside this
+ * restriction. Takes about 0.15 s. MPTCP and TCP Fast Open can still connect: QN_CONFINE_TOOL
+ * forbids them. The call conditions of qn_confine_files apply. Returns QN_EUNSUPPORTED, without any
+ * change, if Landlock is older than QN_CONFINE_PORTS_VERSION. */
 enum { QN_CONFINE_PORTS_VERSION = 4 };
 qn_err qn_confine_ports(const int *ports, size_t n, struct qn_error *e);
 
@@ -50,10 +52,11 @@ qn_err qn_confine_calls(struct qn_error *e);
 enum qn_confine_need {
     QN_CONFINE_ALONE,  /* no exceptions: as qn_confine_calls */
     QN_CONFINE_CLIENT, /* may connect to servers, and kill a process that it has started */
-    QN_CONFINE_TOOL,   /* for a foreign program that is about to be started in this process: it may
-                          start programs, connect, listen and send, but by TCP and UDP only, without
-                          TCP Fast Open. It cannot use UNIX sockets but pairs of streams, examine
-                          other processes, or make namespaces. Forbidden calls fail with EACCES */
+    QN_CONFINE_TOOL,   /* for a foreign program that is about to be executed in this process: it may
+                          start programs, connect, listen and send, but only by TCP and UDP, without
+                          TCP Fast Open. It cannot use UNIX sockets except stream pairs from
+                          socketpair, examine other processes, or create namespaces. Forbidden calls
+                          fail with EACCES */
     QN_CONFINE_SERVER  /* for another project's program that is about to be started in this process:
                           it may listen, and run the files that the rules for files allow. Forbidden
                           calls fail with EACCES, because the program was not written for a sandbox.

@@ -4,7 +4,8 @@
 
 #include "confine/confine.h"
 
-/* Restricts this process and its future children by a Landlock ruleset, which the caller closes. */
+/* Applies a Landlock ruleset to this process and its future children. The caller closes
+ * `ruleset`. */
 qn_err qn_confine_apply(int ruleset, struct qn_error *e);
 
 #endif

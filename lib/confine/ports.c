@@ -1,5 +1,6 @@
-/* Restricts connections by TCP; see confine.h. Landlock can only allow ports, so all others are
- * allowed. The definitions are those of linux/landlock.h, which may be older than the kernel. */
+/* Forbids TCP connections to certain ports; see confine.h. Landlock rules can only allow ports, so
+ * all other ports are allowed one by one. The definitions repeat linux/landlock.h, because the
+ * installed header may be older than the kernel. */
 #include "confine/confine_private.h"
 
 #include <stdint.h>
@@ -7,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    SIGNALS_VERSION = 6, /* of Landlock: the first that restricts signals */
+    SIGNALS_VERSION = 6, /* the first Landlock version that restricts signals */
     RULE_PORT = 2,       /* LANDLOCK_RULE_NET_PORT */
     ALL_PORTS = 65536
 };
@@ -43,8 +44,8 @@ qn_err qn_confine_ports(const int *ports, size_t n, struct qn_error *e)
             refused[ports[i]] = true;
     const struct ruleset attr = {.ports = connect_right,
                                  .scopes = version >= SIGNALS_VERSION ? signal_scope : 0};
-    /* Kernels with an earlier version have a shorter struct; they accept a longer one if its other
-     * bytes are zero. */
+    /* The struct ruleset has fields that older kernels do not know. They accept the longer struct
+     * if the bytes beyond their own struct are zero. */
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
     if (ruleset < 0)
         return qn_fail_errno(e, "make a Landlock ruleset");

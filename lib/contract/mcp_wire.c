@@ -10,7 +10,7 @@ static const char *const kinds[QN_MCP_UP_KINDS] = {
     [QN_MCP_UP_TEXT] = "text",         [QN_MCP_UP_RESULT] = "result", [QN_MCP_UP_FAILED] = "failed",
     [QN_MCP_UP_UNLISTED] = "unlisted", [QN_MCP_UP_DOWN] = "down"};
 
-/* ---- to the router ---- */
+/* ---- lines to the router ---- */
 
 static bool has_id(enum qn_mcp_up_kind kind)
 {
@@ -165,7 +165,7 @@ bool qn_mcp_program_read(const char *line, size_t n, int64_t *pid)
     return good;
 }
 
-/* ---- to quince-mcp ---- */
+/* ---- lines to quince-mcp ---- */
 
 void qn_mcp_down_list(struct qn_buf *out)
 {

@@ -1,25 +1,26 @@
-/* What the router and quince-mcp say to each other: lines of JSON on a socket pair, descriptor
- * QN_MCP_FD of quince-mcp. quince-mcp has read what a foreign server sent, and may have been taken
- * over by it; so the router reads its lines with the limits below. Pure functions, any thread.
+/* The protocol between the router and quince-mcp: lines of JSON over a socket pair, whose end in
+ * quince-mcp is descriptor QN_MCP_FD. quince-mcp parses what a foreign MCP server sends, and may
+ * have been compromised by it; so the router checks the lines of quince-mcp against the limits
+ * below. Pure functions, which may be called in any thread.
  *
  *   to quince-mcp
  *     {"do":"start","kind":"stdio","command":"npx","args":["x"],"env":{"A":"b"},"read":["/a"],
  *      "write":[],"folder":"/data/mcp/ID","ports":[8080],"private":["/data"],
- *      "start_ms":30000}                                        the first line
+ *      "start_ms":30000}                                        always the first line
  *     {"do":"start","kind":"http","url":"https://a/mcp","token":"t","public":true,...}
  *     {"do":"list"}
  *     {"do":"call","id":7,"tool":"add","arguments":"{\"a\":1}","ms":60000}
  *     {"do":"cancel","id":7}
  *   to the router
- *     {"is":"program","pid":7}         of a stdio server, before anything is read from it
+ *     {"is":"program","pid":7}         stdio only: sent before the server's output is read
  *     {"is":"ready","name":"...","version":"...","protocol":"2025-06-18"}
- *     {"is":"tool","name":"add","title":"","description":"...","schema":{...}}   any number, then
- *     {"is":"listed","left_out":0}     which replaces the earlier list
- *     {"is":"text","id":7,"s":"..."}   pieces of a result, then
+ *     {"is":"tool","name":"add","title":"","description":"...","schema":{...}}   one per tool, then
+ *     {"is":"listed","left_out":0}     end of the list, which replaces the earlier one
+ *     {"is":"text","id":7,"s":"..."}   parts of a result, then
  *     {"is":"result","id":7,"error":false}
- *     {"is":"failed","id":7,"message":"..."}   instead of a result
+ *     {"is":"failed","id":7,"message":"..."}   the call has failed: instead of text and result
  *     {"is":"unlisted","message":"..."}        the tools cannot be listed
- *     {"is":"down","message":"..."}    the server cannot be used any more: the last line */
+ *     {"is":"down","message":"..."}    the server can no longer be used; the last line */
 #ifndef QN_CONTRACT_MCP_WIRE_H
 #define QN_CONTRACT_MCP_WIRE_H
 
@@ -33,18 +34,18 @@
 
 enum {
     QN_MCP_FD = 3,
-    QN_MCP_UP_MAX = 128 * 1024,        /* bytes of a line to the router */
-    QN_MCP_DOWN_MAX = 4 * 1024 * 1024, /* bytes of a line to quince-mcp */
-    QN_MCP_TOOLS_MAX = 128,            /* of one server */
-    QN_MCP_TOOL_NAME_MAX = 128,        /* bytes; also of a title */
+    QN_MCP_UP_MAX = 128 * 1024,        /* maximum bytes of a line to the router */
+    QN_MCP_DOWN_MAX = 4 * 1024 * 1024, /* maximum bytes of a line to quince-mcp */
+    QN_MCP_TOOLS_MAX = 128,            /* maximum tools of one server */
+    QN_MCP_TOOL_NAME_MAX = 128,        /* maximum bytes of a tool's name, and of its title */
     QN_MCP_DESCRIPTION_MAX = 4096,
-    QN_MCP_SCHEMA_MAX = 32 * 1024,       /* bytes of a tool's schema as compact JSON */
-    QN_MCP_TOOLS_BYTES_MAX = 192 * 1024, /* of all tools of a server */
-    QN_MCP_RESULT_MAX = 128 * 1024,      /* bytes of a result's text */
-    QN_MCP_PIECE_MAX = 16 * 1024,        /* bytes of a piece of it */
-    QN_MCP_MESSAGE_TEXT_MAX = 500,       /* bytes of a sentence that says what went wrong */
-    QN_MCP_WORD_MAX = 128,               /* bytes of a server's name, version and revision */
-    QN_MCP_CALLS_MAX = 32                /* of one server at a time */
+    QN_MCP_SCHEMA_MAX = 32 * 1024,       /* maximum bytes of a tool's schema as compact JSON */
+    QN_MCP_TOOLS_BYTES_MAX = 192 * 1024, /* maximum bytes of all tools of a server together */
+    QN_MCP_RESULT_MAX = 128 * 1024,      /* maximum bytes of a result's text */
+    QN_MCP_PIECE_MAX = 16 * 1024,        /* maximum bytes of a result's text in one line */
+    QN_MCP_MESSAGE_TEXT_MAX = 500,       /* maximum bytes of an error message */
+    QN_MCP_WORD_MAX = 128, /* maximum bytes of a server's name, version, and protocol revision */
+    QN_MCP_CALLS_MAX = 32  /* maximum pending calls of one server */
 };
 
 enum qn_mcp_up_kind {
@@ -59,7 +60,8 @@ enum qn_mcp_up_kind {
     QN_MCP_UP_KINDS
 };
 
-/* A line to the router. Strings are lent; those that a kind does not have are "". */
+/* A line to the router. The comments name the kinds that have each member; strings that a kind does
+ * not have are "" after parsing. Strings are borrowed. */
 struct qn_mcp_up {
     enum qn_mcp_up_kind kind;
     int64_t id;              /* TEXT, RESULT, FAILED; >= 1 */
@@ -69,26 +71,28 @@ struct qn_mcp_up {
     const char *title;       /* TOOL */
     const char *description; /* TOOL */
     const char *schema;      /* TOOL: a JSON object */
-    int64_t left_out;        /* LISTED: tools that exceed a limit */
-    const char *text;        /* TEXT */
-    bool error;              /* RESULT */
-    const char *message;     /* FAILED, UNLISTED, DOWN */
+    int64_t left_out; /* LISTED: number of tools that were left out because they exceed a limit or
+                         are invalid */
+    const char *text; /* TEXT */
+    bool error;       /* RESULT */
+    const char *message; /* FAILED, UNLISTED, DOWN */
 };
 
-/* Appends the line with its newline. */
+/* Appends the line, with its newline, to `out`. */
 void qn_mcp_up_write(const struct qn_mcp_up *up, struct qn_buf *out);
 
-/* Reads a line, without its newline. On success *doc and *schema (initialised by the caller, which
- * the schema of a tool is written to) hold what *out lends; the caller frees *doc. QN_ECHILD: the
- * line breaks the rules; *doc is NULL. */
+/* Parses a line, without its newline. On success, the strings of *out point into *doc and *schema;
+ * the caller frees *doc. schema: initialised by the caller; receives the schema of a tool. Returns
+ * QN_ECHILD, with *doc NULL, if the line violates the format. */
 qn_err qn_mcp_up_read(const char *line, size_t n, struct qn_mcp_up *out, struct qn_json **doc,
                       struct qn_buf *schema, struct qn_error *e);
 
-/* The line about the program's process, which is also its process group. */
+/* Write and parse the line with the process id of the server's program, which is also its process
+ * group id. */
 void qn_mcp_program_write(int64_t pid, struct qn_buf *out);
-bool qn_mcp_program_read(const char *line, size_t n, int64_t *pid); /* false: it is another line */
+bool qn_mcp_program_read(const char *line, size_t n, int64_t *pid); /* false: another line */
 
-/* Appends lines to quince-mcp with their newlines. */
+/* Each appends a line for quince-mcp, with its newline, to `out`. */
 void qn_mcp_down_list(struct qn_buf *out);
 void qn_mcp_down_call(int64_t id, const char *tool, const char *arguments, int64_t ms,
                       struct qn_buf *out);
