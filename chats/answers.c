@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arguments of all calls. */
+/* The arguments of the functions in this file. */
 struct writing {
     const char *id;         /* the message */
     struct qn_chat_end end; /* append: its pieces alone */
@@ -18,7 +18,7 @@ struct writing {
 struct open_answer {
     int64_t message, chat, text_bytes, reasoning_bytes, pieces;
     enum qn_chat_state state;
-    bool deleted; /* it, or its chat */
+    bool deleted; /* the message or its chat is deleted */
 };
 
 /* ---- appending ---- */
@@ -213,7 +213,8 @@ static qn_err close_answer(struct qn_database *d, int64_t message, const struct 
     return err;
 }
 
-/* Whether the next answer has room; if not, no answer follows this message, which says so. */
+/* Sets *out to whether there is room for the next answer. If there is none, the present message
+ * gets the state CUT and the finish QN_CHATS_FULL. */
 static qn_err find_room(struct qn_chats_task *t, const struct open_answer *a,
                         const struct qn_chat_message *next, bool *out, struct qn_error *e)
 {
@@ -277,7 +278,7 @@ qn_err qn_chats_interrupt(struct qn_database *d, struct qn_error *e)
                               "SELECT min(message) FROM answer WHERE message > ?", "i", message)) &&
         message) {
         err = close_answer(d, message, &interrupted, e);
-        if (!err) /* quotation marks within texts are escaped, so only members match */
+        if (!err) /* quotation marks in strings are escaped, so the patterns match members only */
             err = qn_chats_run(d, e,
                                "UPDATE message SET calls = replace(replace(calls,"
                                " '\"state\":\"asking\"', '\"state\":\"stopped\"'),"

@@ -1,4 +1,4 @@
-/* The beginning of answers; what follows is in answers.c. See chats.h. */
+/* Begins answers; answers.c appends to them and finishes them. See chats.h. */
 #include "chats/rows.h"
 
 #include "base/rand.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct beginning {
-    const char *id; /* the parent, or the answer that is continued */
+    const char *id; /* the message to be answered, or the answer to be continued */
     const char *model, *params;
 };
 
@@ -35,7 +35,8 @@ static qn_err find_finished(struct qn_chats_task *t, const char *id, struct qn_c
     return err;
 }
 
-/* Tells of the answer and loads what it is made from. */
+/* Reports the new or continued answer to clients, makes it the head of its chat, and loads the path
+ * of messages that lead to it. */
 static qn_err begun(struct qn_chats_task *t, const struct qn_chats_at *at, int64_t message,
                     struct qn_error *e)
 {

@@ -113,8 +113,8 @@ static qn_err find_head(struct qn_chats_task *t, const char *id, int64_t chat, i
     return err;
 }
 
-/* Whether an answer in the chat is in progress: it ends when it is told that the chat is deleted.
- */
+/* Sets *out to whether an answer in the chat is in progress. Such an answer is stopped by the event
+ * of the chat's deletion, so this event must be sent. */
 static qn_err is_answering(struct qn_chats_task *t, int64_t chat, bool *out, struct qn_error *e)
 {
     int64_t n = 0;

@@ -55,8 +55,8 @@ struct qn_stored_chat {
     const char *params;         /* JSON object */
     const char *head;           /* the message that was shown last; NULL: none */
     int64_t messages;           /* without deleted ones */
-    bool answering;             /* an answer is unfinished; */
-    bool asking;                /* and a call of it waits for a permission */
+    bool answering;             /* an answer is unfinished */
+    bool asking;                /* a tool call of the unfinished answer waits for a permission */
     int64_t deleted_ms;         /* 0: not deleted */
 };
 
@@ -94,8 +94,8 @@ struct qn_chat_message {
     const char *finish; /* "stop", "length", ...; "": unknown */
     const char *error;  /* JSON object {"message","code","report"}; NULL: none */
     int64_t deleted_ms; /* 0: not deleted */
-    /* From qn_chats_read_message, of an answer that has ended with tool calls: the answer that goes
-     * on with their results; NULL: none. */
+    /* Set by qn_chats_read_message if this answer has ended with tool calls: the id of the next
+     * answer, which continues with their results; NULL: none. */
     const char *next;
     /* When a message is stored: the files that `parts` names (blobs.h), n_blobs ids of them. */
     const char *const *blobs;
@@ -152,9 +152,9 @@ enum qn_chats_change {
     QN_CHATS_MESSAGE_GONE, /* a message and its branch were deleted: message_id */
     QN_CHATS_STATE,        /* an answer's state has changed: message_id, state */
     QN_CHATS_PRESETS,      /* a preset is new, has changed or was deleted */
-    QN_CHATS_ALL,          /* many chats have changed: read the list again. Of deleted ones, those
-                              with an answer in progress are told by QN_CHATS_CHAT as well */
-    QN_CHATS_MCP           /* an MCP server is new, has changed or was deleted */
+    QN_CHATS_ALL, /* many chats have changed: read the list again. In addition, a deleted chat with
+                     an answer in progress gets its own QN_CHATS_CHAT */
+    QN_CHATS_MCP  /* an MCP server was added, changed or deleted */
 };
 struct qn_chats_event {
     enum qn_chats_change change;
@@ -270,8 +270,9 @@ struct qn_chat_piece {
 void qn_chats_append(struct qn_chats *c, const char *message, const struct qn_chat_piece *pieces,
                      size_t n, qn_chats_fn fn, void *ctx);
 
-/* Replaces the calls of an unfinished message, whose state becomes ANSWERING. Those that wait for a
- * permission have the member "state":"asking", without blanks. QN_ENOTFOUND as above. */
+/* Replaces the calls of an unfinished message, whose state becomes ANSWERING. In `calls`, each call
+ * that waits for a permission must have the member "state":"asking", written without blanks.
+ * QN_ENOTFOUND as in qn_chats_append. */
 void qn_chats_set_calls(struct qn_chats *c, const char *message, const char *calls, qn_chats_fn fn,
                         void *ctx);
 
@@ -281,10 +282,11 @@ void qn_chats_set_calls(struct qn_chats *c, const char *message, const char *cal
 struct qn_chat_end {
     enum qn_chat_state state; /* a finished one */
     const char *finish, *stats, *error, *calls;
-    /* MAY. Both: the next answer is begun below the message in the same transaction, as by
-     * qn_chats_begin_answer; the result has its path instead. If there is no room for
-     * it, the message becomes CUT with the finish QN_CHATS_FULL. Then, and if the message or its
-     * chat is deleted, there is none, and the result has the message. */
+    /* MAY be NULL. If both are set, the next answer is begun below the message in the same
+     * transaction, as by qn_chats_begin_answer, and the result has the path to that answer instead
+     * of the message. If there is no room for it, the message becomes CUT with the finish
+     * QN_CHATS_FULL. In this case, or if the message or its chat is deleted, no answer is begun,
+     * and the result has the message. */
     const char *next_model, *next_params;
     const struct qn_chat_piece *pieces;
     size_t n_pieces;

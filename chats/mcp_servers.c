@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arguments of a change. */
+/* The arguments of the functions that add or change a server. */
 struct changing {
-    const char *id; /* NULL: a new server */
+    const char *id; /* id of the server; NULL: a server is added */
     bool stdio, has_enabled, enabled;
     struct qn_chat_mcp_patch patch;
 };
@@ -110,7 +110,8 @@ static qn_err find(struct qn_chats_task *t, const char *id, int64_t *n, struct q
                : err;
 }
 
-/* except: the row that may have the name. */
+/* Returns QN_ECONFLICT if the owner has another server of this name. except: the row that may have
+ * the name. */
 static qn_err check_name(struct qn_chats_task *t, const char *name, int64_t except,
                          struct qn_error *e)
 {
@@ -125,7 +126,8 @@ static qn_err check_name(struct qn_chats_task *t, const char *name, int64_t exce
                                name);
 }
 
-/* What has been merged may exceed limits that its parts did not. */
+/* Checks the limits after the merge: the merged objects may exceed limits that each part kept.
+ * Returns QN_ELIMIT. */
 static qn_err check_sizes(struct qn_chats_task *t, int64_t n, struct qn_error *e)
 {
     int64_t of[3];
@@ -171,8 +173,9 @@ static qn_err insert(struct qn_chats_task *t, const struct changing *c, char *id
     return err;
 }
 
-/* A change of the address or the command removes the secrets, which were meant for another server.
- * That, and a change of the arguments, also removes the permissions "always". */
+/* Must be called before `config` is merged. If the URL or the command changes, removes the secrets,
+ * which were meant for another server. If the URL, the command or the arguments change, removes all
+ * permissions "always". */
 static qn_err forget(struct qn_chats_task *t, int64_t n, const char *config, struct qn_error *e)
 {
     int64_t other[2];

@@ -189,7 +189,8 @@ void qn_chats_add_message(struct qn_chats *c, const char *owner, const struct qn
 
 /* ---- reading ---- */
 
-/* Finds the answer below one that has ended with tool calls. */
+/* If the message is an answer that has ended with tool calls, finds the next answer below it, which
+ * continues with their results. */
 static qn_err find_next(struct qn_chats_task *t, int64_t message, struct qn_error *e)
 {
     sqlite3_stmt *s;

@@ -140,7 +140,7 @@ static inline bool qn_chats_unfinished(enum qn_chat_state s)
  * QN_ELIMIT. */
 qn_err qn_chats_copy_message(struct qn_chats_task *t, const struct qn_chat_message *from,
                              struct qn_chat_message *to, struct qn_error *e);
-/* Bytes that a message counts. */
+/* Returns the bytes of a message that count towards the limits of its chat and owner. */
 int64_t qn_chats_message_bytes(const struct qn_chat_message *m);
 /* QN_ELIMIT: the chat, or the owner, cannot have so many messages and bytes more. */
 qn_err qn_chats_has_room(struct qn_chats_task *t, int64_t chat, int64_t rows, int64_t bytes,
@@ -159,16 +159,17 @@ struct qn_chat_blob;
 qn_err qn_chats_file_blob(struct qn_chats_task *t, const char *temp,
                           const struct qn_chat_blob *blob, struct qn_error *e);
 
-/* In the calls of an answer: one waits for a permission. Quotation marks within texts are escaped,
- * so only a member matches. */
+/* SQL literal of the text that occurs in the `calls` of an answer if a call waits for a permission.
+ * Quotation marks in strings are escaped, so only a member can match. */
 #define QN_CHATS_ASKING "'\"state\":\"asking\"'"
 
 /* ---- answers (answers_begin.c, answers.c) ---- */
 
-/* A message of which nothing has been written. */
+/* Returns a new, empty answer. */
 struct qn_chat_message qn_chats_new_answer(struct qn_chats_task *t, const char *model,
                                            const char *params);
-/* Puts it below at->message, tells of it and loads what it is made from. */
+/* Inserts the answer below at->message, reports it to clients, and loads the path of messages that
+ * lead to it. */
 qn_err qn_chats_begin_below(struct qn_chats_task *t, const struct qn_chats_at *at,
                             const struct qn_chat_message *m, struct qn_error *e);
 
