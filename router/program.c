@@ -339,7 +339,8 @@ static qn_err open_ground(struct qn_program *p, struct qn_error *e)
     return err ? err : read_keys(p, e);
 }
 
-/* Clients that follow their chats are told of MCP servers, too. */
+/* Reports a change of an MCP server to the clients that follow their chats: they use the same event
+ * stream. */
 static void mcp_changed(void *ctx, const char *owner)
 {
     struct qn_program *p = ctx;
@@ -374,7 +375,7 @@ static void open_mcp(struct qn_program *p)
                                                 .ctx = p});
     free(program);
     free(folder);
-    if (qn_mcp_has_folders(p->mcp)) /* else the database stays closed until it is needed */
+    if (qn_mcp_has_folders(p->mcp)) /* without folders, the database need not be opened yet */
         qn_chats_mcp_list_ids(p->chats, sweep_mcp, p);
 }
 

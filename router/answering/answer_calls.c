@@ -1,5 +1,5 @@
-/* The tool calls of an answer that the server runs: those of MCP servers. Each change of a call's
- * state is in the database before it is shown. See answer_private.h. */
+/* Runs the tool calls of an answer that are for MCP servers. Each change of a call's state is
+ * stored in the database before clients see it. See answer_private.h. */
 #include "answering/answer_private.h"
 
 #include "base/json.h"
@@ -69,7 +69,7 @@ char *qn_answer_calls_json(const struct qn_answer *x)
     return NULL;
 }
 
-/* ---- storing ---- */
+/* ---- storing calls ---- */
 
 static void store(struct qn_answer *x);
 
@@ -78,7 +78,7 @@ static void calls_stored(void *ctx, const struct qn_chats_found *found)
     struct qn_answer *x = ctx;
     x->storing = false;
     if (x->ended)
-        return; /* the end is stored with the calls */
+        return; /* qn_answer_end stores the calls, too */
     if (found->e) {
         qn_answer_fail(x, found->e);
         return;
@@ -96,7 +96,8 @@ static void calls_stored(void *ctx, const struct qn_chats_found *found)
     qn_answer_tell(x);
 }
 
-/* Stores the calls as they are now, when the earlier ones are stored. */
+/* Stores the present calls. If an earlier store is still running, stores them when it has
+ * finished. */
 static void store(struct qn_answer *x)
 {
     x->again = x->storing;
@@ -104,7 +105,7 @@ static void store(struct qn_answer *x)
         return;
     free(x->new_calls);
     x->new_calls = qn_answer_calls_json(x);
-    if (!x->new_calls) { /* qn_answer_end says why */
+    if (!x->new_calls) { /* the calls are too long; qn_answer_end reports this error */
         qn_answer_end(x, QN_CHAT_DONE, "tool_calls", NULL);
         return;
     }
@@ -114,7 +115,8 @@ static void store(struct qn_answer *x)
 
 /* ---- results ---- */
 
-/* A result that does not fit is cut. */
+/* Sets the state and the result of a call. The result is cut if the results of the answer would
+ * exceed QN_ANSWERING_RESULTS_MAX. */
 static void set_result(struct qn_answer_call *c, enum qn_call_state state, const char *text,
                        size_t n)
 {
@@ -137,8 +139,8 @@ static void set_reason(struct qn_answer_call *c, enum qn_call_state state, const
     set_result(c, state, text, strlen(text));
 }
 
-/* When all calls have results, the answer ends, and another one goes on with them; not if the
- * client has calls to run. */
+/* If all calls have ended, ends the answer. The next answer then continues with the results, unless
+ * there are calls that the client itself has to run. */
 static void go_on(struct qn_answer *x)
 {
     bool foreign = false;
@@ -173,13 +175,13 @@ static void run(struct qn_answer_call *c)
                       qn_buf_cstr(&c->arguments), &c->run);
 }
 
-/* ---- beginning ---- */
+/* ---- starting calls ---- */
 
 static void begin_call(struct qn_answer *x, struct qn_answer_call *c, size_t *runs)
 {
     c->tool = qn_mcp_offer_find(x->offer, c->name);
     if (!c->tool && qn_answer_tools_has(&x->tools, c->name))
-        return; /* the client's own */
+        return; /* a tool that the client runs itself */
     if (!c->tool)
         set_reason(c, QN_CALL_FAILED, "There is no tool of this name.");
     else if (++*runs > QN_ANSWERING_RUNS_MAX)
@@ -243,7 +245,8 @@ static struct qn_answer *find_answer(const struct qn_answering *a, const char *o
     return NULL;
 }
 
-/* Engines may repeat an id: then the first call that waits is meant. */
+/* Finds a call by its id. Engines may use an id twice: then the first call that waits for a
+ * permission is returned. */
 static struct qn_answer_call *find_call(struct qn_answer *x, const char *id)
 {
     struct qn_answer_call *found = NULL;

@@ -1,12 +1,14 @@
 /* Shared by the files that implement answering.h: one answer in progress. No other file includes
- * this. Loop thread only.
+ * this. To be used in the loop thread only.
  *
- * An answer is begun in the database (answering.c), its request is made by a worker, with the tools
- * of MCP servers (answer_tools.c), it is computed by a run of infer/client.h whose records it
- * receives (answer_run.c), and its text goes to the database (answer_store.c). If the model calls
- * such tools, the calls are run (answer_calls.c), and when it ends another answer is begun below
- * it. It ends once, in qn_answer_end, whatever the reason; it is freed when the database has the
- * end, no worker uses it and nothing watches it. */
+ * The life of an answer: It is begun in the database (answering.c). The MCP servers that its
+ * parameters name are asked for their tools (answer_tools.c). A worker builds the request, and a
+ * run of infer/client.h computes the answer from it; the records of this run are received
+ * (answer_run.c), and their text is stored in the database (answer_store.c). If the model calls
+ * tools of MCP servers, the calls are run (answer_calls.c), and when the answer has ended, another
+ * answer is begun below it, which continues with the results. Each answer ends exactly once, in
+ * qn_answer_end, whatever the reason. It is freed when its end is in the database, no worker uses
+ * it, and nothing watches it. */
 #ifndef QN_ANSWERING_ANSWER_PRIVATE_H
 #define QN_ANSWERING_ANSWER_PRIVATE_H
 
@@ -18,7 +20,7 @@
 #include "mcp_servers/offer.h"
 
 enum qn_call_state {
-    QN_CALL_FOREIGN, /* the server does not run it: it has none */
+    QN_CALL_FOREIGN, /* the client runs this call, not the server, so the call has no state */
     QN_CALL_ASKING,
     QN_CALL_RUNNING,
     QN_CALL_DONE,
@@ -33,9 +35,9 @@ struct qn_answer_call {
     struct qn_buf arguments;
     struct qn_answer *answer;
     enum qn_call_state state;
-    const struct qn_mcp_offered *tool; /* lent by the offer; NULL: there is no such tool */
-    struct qn_mcp_call run;            /* RUNNING */
-    struct qn_buf result;              /* from DONE to DENIED */
+    const struct qn_mcp_offered *tool; /* belongs to the offer; NULL: no such tool is offered */
+    struct qn_mcp_call run;            /* used in the state RUNNING */
+    struct qn_buf result;              /* set in the states DONE, FAILED and DENIED */
 };
 
 /* Text received since the last append, as ranges of the two buffers in the order of arrival. */
@@ -56,7 +58,7 @@ struct qn_answer {
     const struct qn_profile *profile;
     bool more; /* it continues an earlier text */
     int round; /* Position in the chain of answers linked by tool calls; the first is 1. */
-    qn_chats_fn begun_fn; /* NULL: nothing waits */
+    qn_chats_fn begun_fn; /* called when the answer is in the database; NULL: no callback */
     void *begun_ctx;
 
     /* The request: made by a worker of the conversation, which is then freed. */
@@ -64,11 +66,11 @@ struct qn_answer {
     struct qn_answer_ask ask;
     char *blobs; /* lent to ask: the database may be closed while the worker runs */
     struct qn_buf body;
-    struct qn_error error;        /* why there is no body */
-    bool busy;                    /* a worker makes it */
-    struct qn_answer_tools tools; /* what the parameters say of tools; `offers` */
+    struct qn_error error;        /* why the request could not be built */
+    bool busy;                    /* a worker uses `ask`, `tools` or `body` */
+    struct qn_answer_tools tools; /* the tools that the parameters name; initialised if `offers` */
     bool offers;
-    struct qn_mcp_offer *offer; /* NULL: no MCP server's tools are offered */
+    struct qn_mcp_offer *offer; /* the MCP tools that are offered; NULL: none */
 
     struct qn_infer_run *run;   /* NULL: it does not run, or has ended */
     int64_t began_ms, first_ms; /* first_ms: of the first piece; 0: none has come */
@@ -78,13 +80,15 @@ struct qn_answer {
     int64_t context;            /* tokens of the model's context; 0: unknown */
     struct qn_answer_call *calls;
     size_t n_calls;
-    size_t results;                       /* bytes of their results */
-    bool calling;                         /* they are run */
-    bool storing, again;                  /* their states are being stored; must be once more */
-    char *new_calls;                      /* as JSON, while they are being stored */
-    char *kept_calls;                     /* of the view */
-    bool goes_on;                         /* another answer follows */
-    char next_id[QN_CHATS_ID_DIGITS + 1]; /* its id, of the view */
+    size_t results; /* bytes of all results */
+    bool calling;   /* the calls are being run, or have been run */
+    bool storing,
+        /* storing: the calls are being stored; again: they must be stored once more */
+        again;
+    char *new_calls;                      /* the calls that are being stored, as JSON */
+    char *kept_calls;                     /* the memory of view.calls */
+    bool goes_on;                         /* another answer will continue with the results */
+    char next_id[QN_CHATS_ID_DIGITS + 1]; /* id of the next answer, "": none */
     char *figures;                        /* the record of the run's figures, JSON; NULL: none */
     char *end;                            /* its last record, JSON; NULL: none */
 
@@ -127,8 +131,8 @@ struct qn_answering {
 void qn_answer_tell(struct qn_answer *x);
 /* Frees the answer if nothing needs it any more. */
 void qn_answer_drop(struct qn_answer *x);
-/* Begins the answer that continues x, which the database has made: the last message of the path.
- */
+/* Begins the answer that continues x. The database has already created it: it is the last message
+ * of the path in `found`. */
 void qn_answer_next(struct qn_answer *x, const struct qn_chats_found *found);
 
 /* ---- answer_run.c ---- */
@@ -138,23 +142,23 @@ void qn_answer_run(struct qn_answer *x);
 /* Looks at why the answer has not begun, for its view. True: it has not. */
 bool qn_answer_look(struct qn_answer *x);
 
-/* Makes the request, of which the tools are known. */
+/* Builds the request and runs it; the offered tools must be known. */
 void qn_answer_request(struct qn_answer *x);
 
 /* ---- answer_tools.c ---- */
 
-/* Asks the MCP servers that the parameters name for their tools, then goes on with
- * qn_answer_request. */
+/* Asks the MCP servers that the parameters name for their tools, then calls qn_answer_request. */
 void qn_answer_offer(struct qn_answer *x);
 
 /* ---- answer_calls.c ---- */
 
-/* The run has ended with calls: runs those of MCP servers, then ends the answer. */
+/* Must be called when the run has ended with tool calls. Runs those of MCP servers; when all calls
+ * have results, ends the answer. */
 void qn_answer_calls(struct qn_answer *x);
-/* Ends the calls that have no result. */
+/* Cancels the running calls. Calls that have no result get the state STOPPED. */
 void qn_answer_calls_stop(struct qn_answer *x);
-bool qn_answer_asks(const struct qn_answer *x); /* a call waits for a permission */
-/* The calls as JSON; NULL: they are too long. The caller frees it. */
+bool qn_answer_asks(const struct qn_answer *x); /* returns true if a call waits for a permission */
+/* Returns the calls as JSON, which the caller frees; NULL: they are too long. */
 char *qn_answer_calls_json(const struct qn_answer *x);
 
 /* ---- answer_store.c ---- */

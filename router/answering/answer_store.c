@@ -199,7 +199,8 @@ static char *error_json(const struct qn_error *e)
     return qn_buf_take(&out);
 }
 
-/* The database may have ended it in another way, for want of room. */
+/* Takes over the state and the finish that were stored: the database may have changed them because
+ * there was no room for the next answer. */
 static void take_end(struct qn_answer *x, const struct qn_chat_message *m)
 {
     x->end_state = m->state;
@@ -284,7 +285,7 @@ void qn_answer_end(struct qn_answer *x, enum qn_chat_state state, const char *fi
     x->end_error = error ? qn_xstrdup(error) : NULL;
     x->end_stats = stats_json(x);
     x->end_calls = qn_answer_calls_json(x);
-    if (!x->busy) /* else a worker reads it */
+    if (!x->busy) /* a worker may still read the offer; then free_answer frees it */
         drop_offer(x);
     if (!x->end_calls) {
         struct qn_error e;

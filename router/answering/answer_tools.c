@@ -1,4 +1,4 @@
-/* The MCP servers whose tools an answer offers to its model; see answer_private.h. */
+/* Collects the tools of MCP servers that an answer offers to its model; see answer_private.h. */
 #include "answering/answer_private.h"
 
 #include "base/str.h"
@@ -40,7 +40,7 @@ static void ask_servers(struct qn_answer *x)
     qn_answer_tell(x);
 }
 
-/* Runs on a worker, as parameters may be long. */
+/* Runs on a worker thread, because parsing long parameters takes time. */
 static void read_params(void *ctx)
 {
     struct qn_answer *x = ctx;

@@ -236,7 +236,9 @@ static struct qn_answer *new_answer(struct qn_answering *a, const struct qn_answ
 void qn_answer_next(struct qn_answer *x, const struct qn_chats_found *found)
 {
     if (x->in->stopped)
-        return; /* it is found unfinished at the next start */
+        /* The next start of the server finds the new answer unfinished, and ends it as
+         * INTERRUPTED. */
+        return;
     struct qn_answer *next = new_answer(x->in, &(struct qn_answer_wish){.caller = x->caller,
                                                                         .client = x->client,
                                                                         .share = x->share,

@@ -24,9 +24,9 @@ enum {
     QN_ANSWERING_AHEAD_MAX = 256 * 1024,  /* bytes that are not in the database yet: then the model
                                              pauses */
     QN_ANSWERING_CALLS_MAX = 1024 * 1024, /* bytes of an answer's calls as JSON */
-    QN_ANSWERING_ROUNDS_MAX = 10,         /* answers in a row that call tools of MCP servers */
-    QN_ANSWERING_RUNS_MAX = 16,           /* calls of one answer that are run */
-    QN_ANSWERING_RESULTS_MAX = 384 * 1024 /* bytes of all results of one answer */
+    QN_ANSWERING_ROUNDS_MAX = 10, /* maximum answers in a row that call tools of MCP servers */
+    QN_ANSWERING_RUNS_MAX = 16,   /* maximum calls of one answer that are run */
+    QN_ANSWERING_RESULTS_MAX = 384 * 1024 /* maximum bytes of all results of one answer */
 };
 
 struct qn_answering;
@@ -34,7 +34,7 @@ struct qn_answering;
 struct qn_answering_config {
     const struct qn_inference *inference;
     struct qn_chats *chats;
-    struct qn_mcp *mcp; /* runs the tools that models call */
+    struct qn_mcp *mcp; /* runs the MCP tools that models call */
 };
 struct qn_answering *qn_answering_new(const struct qn_answering_config *config);
 /* Ends all answers as INTERRUPTED, with all their text, and begins no more. The database is still
@@ -74,14 +74,16 @@ bool qn_answering_end(struct qn_answering *a, const char *owner, const char *mes
 qn_err qn_answering_end_reasoning(struct qn_answering *a, const char *owner, const char *message,
                                   struct qn_error *e);
 
-/* Decides about a call that waits for a permission. ALWAYS and NEVER are stored as the tool's
- * permission, and decide about all its waiting calls of this answer. QN_ENOTFOUND: this owner has
- * no such answer in progress, or it has no such call; QN_ECONFLICT: the call does not wait. */
+/* Allows or denies a call that waits for a permission. ALWAYS and NEVER are stored as the
+ * permission of the tool, and also apply to all other waiting calls of this tool in this answer.
+ * QN_ENOTFOUND: this owner has no such answer in progress, or the answer has no such call;
+ * QN_ECONFLICT: the call does not wait for a permission. */
 enum qn_answering_decision { QN_ALLOW_ONCE, QN_ALLOW_ALWAYS, QN_ALLOW_NO, QN_ALLOW_NEVER };
 qn_err qn_answering_allow(struct qn_answering *a, const char *owner, const char *message,
                           const char *call, enum qn_answering_decision d, struct qn_error *e);
 
-/* The server is stopping: answers that wait for a permission end as INTERRUPTED. */
+/* Must be called when the server is stopping: answers that wait for a permission end as
+ * INTERRUPTED. */
 void qn_answering_drain(struct qn_answering *a);
 
 /* For qn_chats_config.changed: ends the answers whose conversation was deleted. */

@@ -19,14 +19,15 @@ struct qn_answer_ask {
     const char *system; /* "": none */
     const char *blobs;  /* the path of a file's id "": qn_chats_blob_path */
     const char *model;
-    const char *tools;             /* of MCP servers, see qn_mcp_offer_tools; NULL or "": none */
+    const char *tools;             /* MCP tools, see qn_mcp_offer_tools; NULL or "": none */
     const char *defaults, *params; /* JSON objects: the chat's parameters, and those of the answer,
                                       which replace them */
 };
 
-/* Checks parameters as clients send them: members of OpenAI's request that say how to answer,
- * "think", which is a boolean, a number of tokens or an effort ("low"), and "mcp", ids of MCP
- * servers. QN_EINVAL with the member as param. Pure. */
+/* Checks the parameters that a client has sent: members of OpenAI's request that say how to answer;
+ * "think", which is a boolean, a number of tokens, or an effort such as "low"; and "mcp", an array
+ * of ids of MCP servers. Returns QN_EINVAL with the name of the invalid member as param. Pure
+ * function. */
 qn_err qn_answer_params_check(const char *params, struct qn_error *e);
 
 /* Writes the body. Reads files, so it blocks: a worker calls it. QN_ELIMIT: it is too long;

@@ -1,4 +1,4 @@
-/* The parameters of an answer's request; see body.h and body_params.h. */
+/* Checks and writes the parameters of an answer's request; see body.h and body_params.h. */
 #include "answering/body_params.h"
 
 #include "answering/body_tools.h"
@@ -9,7 +9,7 @@
 
 enum { CHECK_MEMORY_MAX = 16 * 1024 * 1024 };
 
-/* Members that the conversation itself determines. */
+/* Members of OpenAI's request that clients cannot set, because the conversation determines them. */
 static const char *const reserved[] = {
     "messages",  "model",     "stream", "stream_options",
     "functions", "documents", "n",      "continue_final_message"};
@@ -22,7 +22,8 @@ static bool is_reserved(const char *name)
     return false;
 }
 
-/* "think" in the words of OpenAI's request. */
+/* Writes the parameter "think" as the member of OpenAI's request that has its type:
+ * enable_thinking, thinking_budget or reasoning_effort. */
 static qn_err write_think(struct qn_jw *w, const struct qn_jref *v, struct qn_error *e)
 {
     switch (qn_json_type(v)) {
@@ -44,7 +45,8 @@ static qn_err write_think(struct qn_jw *w, const struct qn_jref *v, struct qn_er
     return QN_OK;
 }
 
-/* Members about reasoning: one of them in the answer's parameters replaces all of the chat's. */
+/* Parameters about reasoning. If the answer's own parameters have any of these, they override all
+ * of these in the chat's parameters. */
 static const char *const of_reasoning[] = {"think", "enable_thinking", "thinking",
                                            "thinking_budget", "reasoning_effort"};
 enum { OF_REASONING = sizeof of_reasoning / sizeof *of_reasoning };
@@ -57,7 +59,8 @@ static bool is_of_reasoning(const char *name)
     return false;
 }
 
-/* Whether `own` has this member, or one with the same purpose. */
+/* Returns true if `own` overrides the member `name`: it has this member, or both are about
+ * reasoning. */
 static bool replaces(const struct qn_jref *own, const char *name)
 {
     struct qn_jref v = qn_json_get(own, name);
@@ -69,8 +72,8 @@ static bool replaces(const struct qn_jref *own, const char *name)
     return any;
 }
 
-/* Writes the members of params that may be there and that `own` (MAY be absent) does not replace,
- * without "tools" and "mcp". */
+/* Writes the members of `params`, except reserved ones, "tools", "mcp", and those that `own`
+ * overrides. own: MAY be absent (an empty reference). */
 static qn_err write_params(struct qn_jw *w, const struct qn_jref *params, const struct qn_jref *own,
                            struct qn_error *e)
 {
@@ -90,7 +93,8 @@ static qn_err write_params(struct qn_jw *w, const struct qn_jref *params, const 
     return err;
 }
 
-/* Parses a minimal request with these parameters as the dialect will. */
+/* Checks the parameters by building a minimal request with them and parsing it with the parser for
+ * real requests. */
 static qn_err try_params(const struct qn_jref *params, struct qn_error *e)
 {
     static const struct qn_jref none = {0};

@@ -35,7 +35,7 @@ qn_err qn_answer_mcp_check(const struct qn_jref *params, struct qn_error *e)
     return QN_OK;
 }
 
-/* The member of own, or else of defaults. */
+/* Returns the member of `own`, or if it is absent, that of `defaults`. */
 static struct qn_jref either(const struct qn_jref *own, const struct qn_jref *defaults,
                              const char *name)
 {
@@ -49,7 +49,7 @@ void qn_answer_tools_read(const char *own, const char *defaults, struct qn_answe
     struct qn_jref none = {0}, it;
     qn_buf_init(&out->servers, NAMES_MAX);
     qn_buf_init(&out->names, NAMES_MAX);
-    (void)qn_json_parse(own, strlen(own), &a, NULL); /* else it has no members */
+    (void)qn_json_parse(own, strlen(own), &a, NULL); /* after an error `a` is NULL: no members */
     (void)qn_json_parse(defaults, strlen(defaults), &b, NULL);
     struct qn_jref first = a ? qn_json_root(a) : none, second = b ? qn_json_root(b) : none,
                    mcp = either(&first, &second, "mcp"), tools = either(&first, &second, "tools");

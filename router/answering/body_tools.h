@@ -1,5 +1,5 @@
-/* The parts of an answer's parameters about tools: those that the request has brought, and the MCP
- * servers whose tools are offered. Pure. */
+/* Reads and writes the parameters of an answer that are about tools: the tools in the client's own
+ * request, and the ids of the MCP servers whose tools are offered. Pure functions. */
 #ifndef QN_ANSWERING_BODY_TOOLS_H
 #define QN_ANSWERING_BODY_TOOLS_H
 
@@ -10,25 +10,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether parameters may name MCP servers, without parsing them. */
+/* Returns false if the parameters cannot have the member "mcp". Does not parse them, so true may be
+ * wrong. */
 bool qn_answer_may_have_mcp(const char *params);
 
-/* Checks the member "mcp": an array of ids. QN_EINVAL. */
+/* Checks the member "mcp", which must be an array of ids. QN_EINVAL. */
 qn_err qn_answer_mcp_check(const struct qn_jref *params, struct qn_error *e);
 
-/* What the parameters say; own replaces defaults. Both are JSON objects. */
+/* The tools and MCP servers that an answer's parameters name. */
 struct qn_answer_tools {
-    struct qn_buf servers; /* ids, each followed by a blank */
-    struct qn_buf names;   /* of the request's own tools, each followed by a line feed */
+    struct qn_buf servers; /* ids of the MCP servers, each followed by a blank */
+    struct qn_buf names;   /* names of the client's own tools, each followed by a line feed */
 };
-/* Initialises out, which the caller ends with _deinit. */
+/* Reads the parameters `own` of the answer and `defaults` of the chat, both JSON objects; a member
+ * of `own` overrides that of `defaults`. Initialises *out, which the caller frees with
+ * qn_answer_tools_deinit. */
 void qn_answer_tools_read(const char *own, const char *defaults, struct qn_answer_tools *out);
 void qn_answer_tools_deinit(struct qn_answer_tools *t);
-/* Whether the request has brought a tool of this name. */
+/* Returns true if the client's request has a tool of this name, which the client runs itself. */
 bool qn_answer_tools_has(struct qn_answer_tools *t, const char *name);
 
-/* Writes the member "tools": those of own, or else of defaults, then `more`, items separated by
- * commas. */
+/* Writes the member "tools": the tools of `own` (or if it has no such member, of `defaults`),
+ * followed by `more`, JSON items separated by commas. */
 void qn_answer_tools_write(struct qn_jw *w, const struct qn_jref *own,
                            const struct qn_jref *defaults, const char *more);
 

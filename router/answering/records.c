@@ -138,7 +138,8 @@ static void write_array(const char *kind, const char *key, const char *json, str
     qn_jw_obj_end(&w);
 }
 
-/* False: the client has the calls already, or there are none. */
+/* Writes the record "calls". Returns false if the client already has the present calls, or there
+ * are none. */
 static bool write_calls(const struct qn_answer_view *v, struct qn_answer_cursor *c,
                         struct qn_buf *out)
 {

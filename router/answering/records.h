@@ -6,11 +6,11 @@
  *   {"t":"prompt","done":120,"total":800,"cached":100}
  *   {"t":"think","s":"..."}   {"t":"text","s":"..."}
  *   {"t":"tools","servers":[...]}   the MCP servers whose tools are offered
- *   {"t":"calls","calls":[{"id":"...","name":"f","arguments":"{}"}]}   at the end, and whenever the
- *                                                                      state of a call changes
+ *   {"t":"calls","calls":[{"id":"...","name":"f","arguments":"{}"}]}   all calls: at the end, and
+ *                                                       whenever the state of a call changes
  *   {"t":"stats","prompt":800, ...}
- *   {"t":"end","state":"done","finish":"stop"}   the last one; "error" if the state is "failed",
- *                                                 "next" if another answer continues this one
+ *   {"t":"end","state":"done","finish":"stop"}   the last record; with "error" if the state is
+ *                            "failed", and with "next" if another answer continues this one
  *
  * Pure. */
 #ifndef QN_ANSWERING_RECORDS_H
@@ -31,12 +31,12 @@ enum {
 /* What an answer that has no text yet waits for. */
 enum qn_answer_stage {
     QN_ANSWER_PREPARING,
-    QN_ANSWER_TOOLS,       /* MCP servers are asked for their tools */
+    QN_ANSWER_TOOLS,       /* its MCP servers are asked for their tools */
     QN_ANSWER_DOWNLOADING, /* its model */
     QN_ANSWER_WAITING,     /* for its turn, or for memory */
     QN_ANSWER_LOADING,     /* its model */
     QN_ANSWER_COMPUTING,   /* the prompt, then the answer */
-    QN_ANSWER_CALLS        /* the model's tool calls are run, or wait for a permission */
+    QN_ANSWER_CALLS        /* tool calls are running or wait for a permission */
 };
 
 /* An answer as clients may see it: only what the database has. Strings are lent. */
@@ -51,12 +51,12 @@ struct qn_answer_view {
     unsigned prompt_changes;
     const char *reasoning, *text;
     size_t n_reasoning, n_text;
-    const char *tools; /* JSON array for the record "tools"; NULL: none */
-    const char *calls; /* as in struct qn_chat_message; NULL: none yet */
+    const char *tools; /* JSON array for the record "tools"; NULL: no MCP servers */
+    const char *calls; /* JSON array, as in struct qn_chat_message; NULL: none yet */
     unsigned calls_changes;
     /* of a finished answer, as in struct qn_chat_message: */
     const char *stats, *finish, *error;
-    const char *next; /* the answer that continues it; NULL: none */
+    const char *next; /* id of the answer that continues this one; NULL: none */
 };
 
 /* How much of an answer a client has. All zero: nothing. */

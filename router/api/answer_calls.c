@@ -1,4 +1,4 @@
-/* POST /internal/messages/{id}/calls: a user allows, or denies, a tool call of an answer in
+/* POST /internal/messages/{id}/calls: the user allows or denies a tool call of an answer in
  * progress. */
 #include "answering/answering.h"
 #include "answers/answer.h"

@@ -1,4 +1,5 @@
-/* internal/mcp: the MCP servers of an owner. Programs are for admins. */
+/* Endpoints internal/mcp: list, add, change, remove and refresh the MCP servers of an owner.
+ * Servers that are programs (stdio) can only be added, changed and refreshed by admins. */
 #include "access/auth.h"
 #include "answers/answer.h"
 #include "api/api.h"
@@ -12,20 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request that waits for the database, or for a server. */
+/* An HTTP request that waits for the database or for an MCP server. */
 struct mcp_ask {
     struct qn_waiting client;
     const struct qn_mcp_api *api;
     struct qn_caller caller;
-    char id[QN_CHATS_ID_DIGITS + 1]; /* "": none */
-    int status;                      /* of the reply */
-    struct qn_json *doc;             /* the body; NULL: none */
+    char id[QN_CHATS_ID_DIGITS + 1]; /* id in the path; "": none */
+    int status;                      /* HTTP status of the reply */
+    struct qn_json *doc;             /* the parsed body; NULL: none */
     struct qn_mcp_members members;
     bool has_members;
     struct qn_mcp_want want;
-    struct qn_arena *arena; /* of stored */
+    struct qn_arena *arena; /* memory of `stored` */
     const struct qn_chat_mcp *stored;
-    void (*then)(struct mcp_ask *a); /* when the stored server has been found */
+    void (*then)(struct mcp_ask *a); /* called when the stored server has been found */
 };
 
 static void ask_free(struct mcp_ask *a)
@@ -175,7 +176,7 @@ static void changed(void *ctx, const struct qn_chats_found *found)
     reply_server(a, &found->mcp[0]);
 }
 
-/* Reads the body and goes on. False: the error has been sent. */
+/* Reads the request's body. Returns false, after an error reply, if it is not valid. */
 static bool read_body(struct mcp_ask *a)
 {
     struct qn_error e = {0};
@@ -266,7 +267,7 @@ static void refreshed(void *ctx, const struct qn_error *e)
     struct mcp_ask *a = ctx;
     struct qn_mcp_view view;
     qn_mcp_look(a->api->mcp, a->stored->id, &view);
-    if (!e) /* else it is shown as the server's state */
+    if (!e) /* an error is part of the server's state, which the reply shows */
         qn_mcp_permissions_bind(a->api->chats, a->caller.owner, a->stored, &view);
     reply_server(a, a->stored);
 }

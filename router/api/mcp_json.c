@@ -10,9 +10,9 @@
 
 enum { WORD_MAX = 4096, VALUE_MAX = 8192, ARGS_MAX = 64, PATHS_MAX = 32 };
 
-/* ---- reading ---- */
+/* ---- reading requests ---- */
 
-/* A string without control characters. */
+/* Reads a string of at most `max` bytes without control characters. */
 static qn_err read_line(const struct qn_jref *v, size_t max, const char **out, struct qn_error *e)
 {
     qn_err err = qn_json_str(v, out, e);
@@ -92,7 +92,8 @@ static bool is_variable(const char *name)
     return true;
 }
 
-/* fresh: nothing can be removed. */
+/* Reads the environment variables. fresh: the server is new, so null, which removes a variable, is
+ * not allowed. */
 static qn_err read_env(const struct qn_jref *v, bool fresh, struct qn_jw *w, struct qn_error *e)
 {
     struct qn_jref it;
@@ -128,7 +129,8 @@ static qn_err read_token(const struct qn_jref *v, struct qn_jw *w, struct qn_err
     return err;
 }
 
-/* ALWAYS is for the tool as the client has seen it. */
+/* Writes a permission. ALWAYS gets the digest of the tool definition that `view` has, which is what
+ * the client has seen. */
 static void write_permission(const char *tool, enum qn_mcp_permission p,
                              const struct qn_mcp_view *view, struct qn_jw *w)
 {
@@ -139,7 +141,7 @@ static void write_permission(const char *tool, enum qn_mcp_permission p,
     qn_mcp_permission_write(w, tool, p, *digest ? digest : NULL);
 }
 
-/* view: of the tools; NULL: they are not known. */
+/* Reads the permissions. view: the tools of the server; NULL: they are unknown. */
 static qn_err read_permissions(const struct qn_jref *v, const struct qn_mcp_view *view,
                                struct qn_jw *w, struct qn_error *e)
 {
@@ -157,7 +159,7 @@ static qn_err read_permissions(const struct qn_jref *v, const struct qn_mcp_view
     return QN_OK;
 }
 
-/* Reads the members that are stored as `config` and `secrets`. */
+/* Reads the members that are stored in the columns `config` and `secrets`. */
 static qn_err read_own(const struct qn_jref *root, bool stdio, bool fresh, struct qn_jw *config,
                        struct qn_jw *secrets, struct qn_error *e)
 {
@@ -186,13 +188,14 @@ static qn_err read_own(const struct qn_jref *root, bool stdio, bool fresh, struc
     return err;
 }
 
-/* The text, NULL if the object has no member. */
+/* Returns the JSON text; NULL if the object is empty. */
 static const char *object_of(struct qn_buf *text)
 {
     return text->len > strlen("{}") ? qn_buf_cstr(text) : NULL;
 }
 
-/* Whether tools of which nothing is known take the place of those that are. */
+/* Returns true if the change has a URL, command or arguments: then the known tools are out of date,
+ * because another server may take the place of the present one. */
 static bool is_elsewhere(const struct qn_jref *root)
 {
     static const char *const names[] = {"url", "command", "args"};
@@ -256,15 +259,16 @@ void qn_mcp_members_deinit(struct qn_mcp_members *m)
     qn_buf_deinit(&m->permissions);
 }
 
-/* ---- writing ---- */
+/* ---- writing replies ---- */
 
-/* Which secrets there are. */
+/* Writes which secrets are stored, but not their values. */
 static void write_secrets(struct qn_jw *w, const struct qn_chat_mcp *stored)
 {
     struct qn_json *doc = NULL;
     struct qn_jref none = {0}, it;
     (void)qn_json_parse(stored->secrets, strlen(stored->secrets), &doc,
-                        NULL); /* else it has none */
+                        /* After an error `doc` is NULL: no secrets. */
+                        NULL);
     struct qn_jref root = doc ? qn_json_root(doc) : none, token = qn_json_get(&root, "token"),
                    env = qn_json_get(&root, "env");
     if (stored->stdio) {
@@ -279,7 +283,7 @@ static void write_secrets(struct qn_jw *w, const struct qn_chat_mcp *stored)
     qn_json_free(doc);
 }
 
-/* The permissions that are stored, without their digests. */
+/* Writes the stored permissions, without their digests. */
 static void write_permissions(struct qn_jw *w, const struct qn_chat_mcp *stored)
 {
     struct qn_json *doc = NULL;

@@ -1,4 +1,5 @@
-/* The JSON of MCP servers: what clients send, and what they get, which never has a secret. */
+/* Reads and writes MCP servers as JSON: reads requests of clients, and writes replies, which never
+ * contain secrets. */
 #ifndef QN_API_MCP_JSON_H
 #define QN_API_MCP_JSON_H
 
@@ -6,20 +7,22 @@
 #include "chats/mcp_servers.h"
 #include "mcp_servers/servers.h"
 
-/* Members of a request, checked, as they are stored. */
+/* The checked members of a request, in the form in which they are stored. */
 struct qn_mcp_members {
-    struct qn_chat_mcp_patch patch; /* its strings are lent by the request, and by: */
+    /* Its strings point into the request's JSON and into the following members. */
+    struct qn_chat_mcp_patch patch;
     struct qn_buf config, secrets, permissions;
     bool enabled;
 };
-/* Reads the members that a server of this kind has; view: its tools, for which it may get
- * permissions; NULL: it is a new one, and needs all members. QN_EINVAL with the member as param.
- * The caller ends *out with _deinit, also after an error. */
+/* Reads and checks the members of a request for a server of this kind. view: the present tools of
+ * the server, to which permissions apply; NULL: the server is new, and required members must be
+ * present. Returns QN_EINVAL with the name of the invalid member as param. The caller must call
+ * qn_mcp_members_deinit, also after an error. */
 qn_err qn_mcp_members_read(const struct qn_jref *root, bool stdio, const struct qn_mcp_view *view,
                            struct qn_mcp_members *out, struct qn_error *e);
 void qn_mcp_members_deinit(struct qn_mcp_members *m);
 
-/* Writes a server as an object. */
+/* Writes a server, with its state and tools, as a JSON object without secrets. */
 void qn_mcp_server_write(struct qn_jw *w, const struct qn_chat_mcp *stored,
                          const struct qn_mcp_view *view);
 

@@ -90,7 +90,7 @@ struct qn_answering_api {
     struct qn_answering *answering;
 };
 
-/* MCP servers. */
+/* Context of the endpoints for MCP servers. */
 struct qn_mcp_api {
     const struct qn_serving *serving;
     struct qn_chats *chats;
