@@ -54,9 +54,9 @@ enum qn_confine_need {
     QN_CONFINE_CLIENT, /* may connect to servers, and kill a process that it has started */
     QN_CONFINE_TOOL,   /* for a foreign program that is about to be executed in this process: it may
                           start programs, connect, listen and send, but only by TCP and UDP, without
-                          TCP Fast Open. It cannot use UNIX sockets except stream pairs from
-                          socketpair, examine other processes, or create namespaces. Forbidden calls
-                          fail with EACCES */
+                          TCP Fast Open. It cannot use UNIX sockets except SOCK_STREAM and
+                          SOCK_SEQPACKET pairs from socketpair, examine other processes, or create
+                          namespaces. Forbidden calls fail with EACCES */
     QN_CONFINE_SERVER  /* for another project's program that is about to be started in this process:
                           it may listen, and run the files that the rules for files allow. Forbidden
                           calls fail with EACCES, because the program was not written for a sandbox.
