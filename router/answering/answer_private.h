@@ -82,9 +82,8 @@ struct qn_answer {
     size_t n_calls;
     size_t results; /* bytes of all results */
     bool calling;   /* the calls are being run, or have been run */
-    bool storing,
-        /* storing: the calls are being stored; again: they must be stored once more */
-        again;
+    /* storing: the calls are being stored; again: they must be stored once more. */
+    bool storing, again;
     char *new_calls;                      /* the calls that are being stored, as JSON */
     char *kept_calls;                     /* the memory of view.calls */
     bool goes_on;                         /* another answer will continue with the results */

@@ -266,9 +266,8 @@ static void write_secrets(struct qn_jw *w, const struct qn_chat_mcp *stored)
 {
     struct qn_json *doc = NULL;
     struct qn_jref none = {0}, it;
-    (void)qn_json_parse(stored->secrets, strlen(stored->secrets), &doc,
-                        /* After an error `doc` is NULL: no secrets. */
-                        NULL);
+    /* After an error `doc` is NULL: no secrets. */
+    (void)qn_json_parse(stored->secrets, strlen(stored->secrets), &doc, NULL);
     struct qn_jref root = doc ? qn_json_root(doc) : none, token = qn_json_get(&root, "token"),
                    env = qn_json_get(&root, "env");
     if (stored->stdio) {
