@@ -36,12 +36,12 @@ function Notices() {
 }
 
 const loaded = {}; /* views by name, once their files are here */
-const loading = {}; /* promises of them */
+const loading = {}; /* promises of the views that are being loaded */
 
-/* The view that an address names; any other name is the first view. */
+/* Returns the view that the address names; "chat" if there is no such view. */
 const nameOf = (view) => Object.hasOwn(VIEWS, view) ? view : "chat";
 
-/* Loads a view's files. A failure is forgotten, so that the next call tries again. */
+/* Loads the module of a view. After a failure, the next call tries again. */
 function load(name) {
     loading[name] ??= VIEWS[name]().then((module) => {
         loaded[name] = module.default;
@@ -52,9 +52,9 @@ function load(name) {
     return loading[name];
 }
 
-/* Called once, before the shell is drawn: the first view's files come while the texts do. */
+/* Called once, before the shell is rendered, so that the first view is loaded in parallel with the texts. */
 export function startView() {
-    load(nameOf(route.value.view)).catch(() => {}); /* the shell asks again, and shows what is wrong */
+    load(nameOf(route.value.view)).catch(() => {}); /* the shell loads the view again, and shows the error */
 }
 
 /* The view of the current address; its code is loaded at its first use. Meanwhile nothing is shown:

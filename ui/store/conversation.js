@@ -22,8 +22,8 @@ export class Conversation {
     #own = new Map(); /* id -> when this tab has added it */
     #changed = new Set();
     #unsaved = {};
-    #saving = 0; /* timer of a save that is due; 0: none is */
-    #refused = null; /* called when settings are refused */
+    #saving = 0; /* timer of a pending save; 0: none */
+    #refused = null; /* called when the server rejects changed settings */
     #timer = 0;
     #round = 0;
 
@@ -179,8 +179,8 @@ export class Conversation {
         });
     }
 
-    /* The server has begun the answer that goes on with the results of an answer's calls: its stream says
-     * the rest. */
+    /* Adds the next answer, which the server has begun and which continues with the results of the calls of
+     * `parent`. Everything else about it comes from its own stream. */
     #goOn({ id: parent, chat, model, params }, id) {
         if (this.#messages.has(id) || !this.#messages.has(parent))
             return;
@@ -223,7 +223,7 @@ export class Conversation {
         this.#saving = setTimeout(() => this.#save(), SAVE_MS);
     }
 
-    /* Saves what was changed last, if it is not saved yet. */
+    /* Saves pending changes of the settings. */
     async #save() {
         if (!this.#saving)
             return;
@@ -271,7 +271,7 @@ export class Conversation {
     /* Has a message answered; continuing: the same answer goes on. A refusal is kept in `failed`. */
     async answer(id, ask, { continuing = false } = {}) {
         this.failed.value = null;
-        await this.#save(); /* the answer is asked with the settings as they are shown */
+        await this.#save(); /* the answer must use the settings that are shown */
         try {
             const body = continuing ? { ...ask, continue: true } : ask;
             this.#append(await post(`/internal/messages/${id}/answer`, body));
@@ -285,7 +285,7 @@ export class Conversation {
         return post(`/internal/messages/${id}/stop`, reasoning ? { reasoning: true } : {});
     }
 
-    /* Decides about a call that waits for a permission; allow: "once", "always", "no" or "never". */
+    /* Allows or denies a call that waits for a permission; allow: "once", "always", "no" or "never". */
     allow(id, call, allow) {
         return post(`/internal/messages/${id}/calls`, { call, allow });
     }

@@ -1,22 +1,23 @@
-/* The reader's MCP servers: kept by the server, which also runs them and says when anything of them has
- * changed. */
+/* The MCP servers of the user. The quince server stores and runs them, and sends the event "mcp" when one of
+ * them has changed. */
 import { signal, useEffect } from "../lib/html.js";
 import { del, get, patch, post } from "../lib/client.js";
 import { heard, watchEvents } from "./chat_events.js";
 import { resource } from "./resource.js";
 import { epoch } from "./session.js";
 
-const SOON_MS = 150; /* several changes are read together */
+const SOON_MS = 150; /* changes within this time cause one request */
 
 const list = resource(async () => (await get("/internal/mcp")).servers);
 
-/* {data: [server as GET internal/mcp has it], error} */
+/* {data: servers as returned by GET /internal/mcp, error} */
 export const mcpServers = list.state;
 export const loadMcp = list.load;
-/* Ids of the servers whose tools are being listed anew. */
+/* Ids of the servers for which a refresh is in progress. */
 export const refreshing = signal(new Set());
 
-/* Reads the list while the component is shown, and again after each change. */
+/* Loads the list of servers when the component is mounted, and again after each change until it is
+ * unmounted. */
 export function useMcp() {
     const round = epoch.value;
     useEffect(() => {
@@ -38,7 +39,7 @@ export function useMcp() {
     return mcpServers.value;
 }
 
-/* Puts a server, as it is now, into the list. */
+/* Inserts the server into the list, or replaces its old entry. */
 function note(server) {
     const all = mcpServers.peek().data ?? [], known = all.some((one) => one.id === server.id);
     const data = known ? all.map((one) => one.id === server.id ? server : one) : [...all, server];
@@ -54,7 +55,7 @@ export async function removeMcp(id) {
     mcpServers.value = { ...mcpServers.peek(), data: (mcpServers.peek().data ?? []).filter((one) => one.id !== id) };
 }
 
-/* Starts a server if it does not run, and lists its tools. */
+/* Starts the server if it does not run, and requests its tools again. */
 export async function refreshMcp(id) {
     refreshing.value = new Set([...refreshing.peek(), id]);
     try {

@@ -1,7 +1,7 @@
-/* Calls of tools in an answer. Pure. */
+/* Prepares the tool calls of an answer for display. Pure functions. */
 
-/* Characters that change the direction in which what follows is shown: a name or an argument with them
- * could read as another one. */
+/* Characters that change the direction of the text after them: with them, a name or an argument could look
+ * like another one. */
 const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const escaped = (text) => text.replace(DIRECTIONS, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
@@ -16,8 +16,8 @@ const isJson = (text) => {
     }
 };
 
-/* JSON with line breaks, of which nothing is lost: neither a key that is there twice nor a digit. Other
- * texts, and those that are nested too deeply, as they are. */
+/* Returns JSON text with line breaks and indentation. Keeps duplicate keys and all digits of numbers. Returns
+ * text that is not JSON, or that is nested too deeply, unchanged. */
 export function pretty(text) {
     const tokens = isJson(text) ? text.match(TOKEN) : [], out = [];
     let depth = 0;
@@ -34,12 +34,13 @@ export function pretty(text) {
     return out.join("") || text;
 }
 
-/* The arguments of a call, as they are, in the order in which they are written. */
+/* Formats the arguments of a call, keeping their order. Characters that change the text direction are
+ * escaped. */
 export const prettyArguments = (text) => escaped(pretty(text));
 
 export const isAsking = (call) => call.state === "asking";
 
-/* Whether the arguments say something. */
+/* Returns false if the arguments are empty or an empty object. */
 export const hasArguments = (call) => !/^\s*(\{\s*\})?\s*$/.test(call.arguments);
 
 const TEXTS = ["id", "name", "arguments", "server", "server_name", "tool", "state", "result"], NAMES = ["name", "server_name", "tool"];
@@ -48,18 +49,19 @@ const OPEN = ["asking", "running"];
 const textOf = (value) => typeof value === "string" ? value : JSON.stringify(value);
 const given = (value) => value !== undefined && value !== null;
 
-/* The calls of a message as they are shown: those of an imported message may have any form. live: the
- * answer is in progress; without it nothing waits or runs. */
+/* Returns the calls of a message for display. Calls of an imported message may have any form, so they are
+ * normalised. live: the answer is in progress; if false, calls that are still asking or running are shown as
+ * stopped. */
 export const shownCalls = (calls, live) => (calls ?? []).filter((call) => call && typeof call === "object").map((call, i) => {
     const one = Object.fromEntries(TEXTS.filter((name) => given(call[name]))
         .map((name) => [name, NAMES.includes(name) ? escaped(textOf(call[name])) : textOf(call[name])]));
     return { id: String(i), name: "", arguments: "", ...one, ...!live && OPEN.includes(one.state) && { state: "stopped" } };
 });
 
-/* Whether a finished answer waits to be continued with the results of its calls: the server does that by
- * itself unless it was being stopped. */
+/* Returns true if a finished answer has the results of all its calls, but no answer continues it. Normally
+ * the server begins that answer itself; it does not if it was being stopped. */
 export const awaitsNext = (message) => message.role === "assistant" && message.state === "done" && message.finish === "tool_calls" &&
     message.calls?.length > 0 && message.calls.every((call) => given(call?.result));
 
-/* The servers whose tools could not be offered, of a record `tools`. */
+/* Returns the servers of a record "tools" whose tools could not be offered. */
 export const unavailable = (servers) => (servers ?? []).filter((one) => one.error);

@@ -9,17 +9,17 @@ export const newAnswer = (message) => ({
     text: message.text ?? "",
     reasoning: message.reasoning ?? "",
     calls: message.calls ?? [],
-    tools: [], /* the MCP servers whose tools are offered, as the record `tools` has them */
+    tools: [], /* the MCP servers whose tools are offered, from the record "tools" */
     stats: message.stats ?? {},
     state: message.state,
-    stage: "", /* "preparing", "tools", "downloading", "waiting", "loading", "computing", "calls"; "": not known */
+    stage: "", /* "preparing", "tools", "downloading", "waiting", "loading", "computing", "calls"; "": unknown */
     place: 0, /* waiting: in the queue; 0: not known */
     reason: "", /* waiting: a sentence of the server, or "" */
     progress: null, /* loading: 0 to 1 */
     prompt: null, /* {done, total} tokens of the prompt */
     thinking: false, /* the reasoning goes on */
     finish: message.finish ?? "",
-    next: "", /* id of the answer that goes on with the results of the calls; "": none */
+    next: "", /* id of the next answer, which continues with the results of the calls; "": none */
     error: message.error ?? null,
     ended: false,
 });
@@ -83,7 +83,8 @@ export function apply(answer, record) {
     }
 }
 
-/* The message when the answer has ended. `tools` is not stored: it is known as long as the page is open. */
+/* Returns the message after the answer has ended. The server does not store `tools`: it is kept only while
+ * the page is open. */
 export const messageOf = (message, answer) => ({
     ...message, text: answer.text, reasoning: answer.reasoning, calls: answer.calls, stats: answer.stats,
     state: answer.state, finish: answer.finish, error: answer.error, ...answer.tools.length && { tools: answer.tools },

@@ -1,14 +1,14 @@
-/* MCP servers as the form of the server view has them, and what is sent of it. Pure. */
+/* Converts MCP servers to the form of the server view, and the form to requests. Pure functions. */
 
 export const PERMISSIONS = ["ask", "always", "never"];
-export const OFFERED_MAX = 16; /* servers of one answer */
+export const OFFERED_MAX = 16; /* maximum servers of one answer */
 export const CALL_S = 60;
 
 const lines = (text) => text.split("\n").map((one) => one.trim()).filter(Boolean);
 const joined = (list) => (list ?? []).join("\n");
 
-/* What the form shows of a server; of a new one without an argument. Secrets are never read: token is
- * empty, and so are the values of `env`, of which each has {name, value, stored}. */
+/* Returns the form's values for a server, or for a new one if there is no argument. The server never returns
+ * secrets: `token` is empty, and so is the value of each {name, value, stored} in `env`. */
 export const formOf = (server = {}) => ({
     kind: server.kind ?? "http",
     name: server.name ?? "",
@@ -23,11 +23,11 @@ export const formOf = (server = {}) => ({
     call_s: server.call_s ?? CALL_S,
 });
 
-/* Variables that are to be set. */
+/* Returns the variables to be set, without stored ones whose field was left empty. */
 const given = (env) => Object.fromEntries(env.map((one) => [one.name.trim(), one.value])
     .filter(([name, value], i) => value !== "" || (name !== "" && !env[i].stored)));
 
-/* The members of a new server. */
+/* Returns the members of the request that adds a server. */
 export function bodyOf(form) {
     const { kind, call_s } = form, name = form.name.trim(), all = { name, kind, ...call_s && { call_s } };
     if (kind === "http")
@@ -35,15 +35,15 @@ export function bodyOf(form) {
     return { ...all, command: form.command.trim(), args: lines(form.args), env: given(form.env), read: lines(form.read), write: lines(form.write) };
 }
 
-/* The variables that change: new values, and null for those that are removed. */
+/* Returns the variables to be changed: new values, and null for removed ones. */
 function envChanges(form, server) {
     const kept = new Set(form.env.map((one) => one.name.trim()));
     const gone = server.env.filter((name) => !kept.has(name)).map((name) => [name, null]);
     return { ...given(form.env), ...Object.fromEntries(gone) };
 }
 
-/* The members that differ from those of the server, which is ended and started again if more than its
- * name changes. */
+/* Returns the members that differ from those of the stored server. If more than its name changes, quince ends
+ * the server and starts it again. */
 export function changesOf(form, server) {
     const before = bodyOf(formOf(server)), after = bodyOf(form);
     const out = Object.fromEntries(Object.entries(after).filter(([name, value]) => !["kind", "env", "token"].includes(name) &&
@@ -54,8 +54,8 @@ export function changesOf(form, server) {
     return Object.keys(env).length ? { ...out, env } : out;
 }
 
-/* What the server forgets of a server that is changed: "http" or "stdio", its secrets and all permissions
- * "always"; "args", those permissions; "" nothing. */
+/* Returns what quince deletes when the server is changed. "http" or "stdio" (its URL or command changes): its
+ * secrets and all permissions "always"; "args": these permissions only; "": nothing. */
 export function forgottenOf(form, server) {
     const name = form.kind === "http" ? "url" : "command";
     if (form[name].trim() !== server[name])
@@ -63,17 +63,17 @@ export function forgottenOf(form, server) {
     return form.kind === "stdio" && JSON.stringify(lines(form.args)) !== JSON.stringify(lines(joined(server.args))) ? "args" : "";
 }
 
-/* The field of the form that an error's parameter is about: "args" of "args[0]", "env" of "env.KEY". */
+/* Returns the form's field for the parameter of an error: "args" for "args[0]", "env" for "env.KEY". */
 export const fieldOf = (param) => /^\w+/.exec(param ?? "")?.[0] ?? "";
 
-/* The permission that all tools have; "" if they differ. */
+/* Returns the permission if all tools have the same one; otherwise "". */
 export const commonPermission = (tools) =>
     tools.length && tools.every((one) => one.permission === tools[0].permission) ? tools[0].permission : "";
 
-/* Where a server is: its address, or its command line. */
+/* Returns the URL of a server, or its command line. */
 export const whereOf = (server) => server.kind === "http" ? server.url : [server.command, ...server.args].join(" ");
 
-/* What a server shows as its state: "disabled" is not one of the API's. */
+/* Returns the state to be shown: one of the API's states, or "disabled". */
 export const stateOf = (server) => server.enabled ? server.state : "disabled";
 
 const isTexts = (list) => Array.isArray(list) && list.every((one) => typeof one === "string");
@@ -89,8 +89,9 @@ function formOfEntry(name, entry) {
         env: Object.entries(env).map(([variable, value]) => ({ name: variable, value: String(value), stored: false })) };
 }
 
-/* The form of the first server in a configuration as other programs have it: {"mcpServers": {NAME:
- * {command, args, env} or {url, headers}}}, or the part within. null: it is none. */
+/* Returns the form's values for the first server in a configuration of another program: {"mcpServers": {NAME:
+ * {command, args, env} or {url, headers}}}, or an inner part of it. Returns null if the text is no such
+ * configuration. */
 export function formOfConfig(text) {
     try {
         const root = JSON.parse(text), all = root.mcpServers ?? root.servers ?? root;

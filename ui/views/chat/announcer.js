@@ -7,7 +7,7 @@ import { keyNames } from "../../lib/keys.js";
 
 const EVERY_MS = 1500;
 
-/* A call of a tool that waits for a permission. */
+/* Announces a tool call that waits for a permission. */
 function Question({ live }) {
     const call = shownCalls(live?.state.value.calls, true).find(isAsking);
     return html`<div class="visually-hidden" role="alert">${call &&
@@ -15,7 +15,7 @@ function Question({ live }) {
 }
 
 export function Announcer({ conversation }) {
-    const [said, setSaid] = useState(""), before = useRef(null); /* the end of the answer that this one goes on from */
+    const [said, setSaid] = useState(""), before = useRef(null); /* end of the answer that this one continues */
     const id = conversation.busy.value;
     const live = id ? conversation.live(id) : null;
     useEffect(() => {

@@ -1,5 +1,5 @@
-/* One call of a tool: folded, unless it waits for a permission. What a model or a tool has written is
- * shown as text. */
+/* Shows one tool call: collapsed, unless it waits for a permission. Output of a model or tool is shown as
+ * plain text. */
 import { html, useEffect, useRef, useState } from "../../lib/html.js";
 import { hasArguments, isAsking, pretty, prettyArguments } from "../../lib/chat/calls.js";
 import { t } from "../../lib/i18n.js";
@@ -17,11 +17,11 @@ const State = ({ state }) => html`<span class=${LOOK[state] ? `badge ${LOOK[stat
 
 const Text = ({ title, text, dir }) => html`<p class="call-title">${title}</p><pre tabindex="0" role="group" aria-label=${title} dir=${dir}>${text}</pre>`;
 
-/* allow(how) decides about a call that waits. */
+/* allow(how) allows or denies a call that waits for a permission. */
 export function Call({ call, allow }) {
     const asking = isAsking(call), root = useRef(null);
     const [open, setOpen] = useState(asking);
-    /* The focus was on a button that goes away with the question. */
+    /* When the question disappears, the button that had the focus does, too. */
     useEffect(() => {
         setOpen(asking);
         if (!asking && root.current.contains(document.activeElement))

@@ -1,4 +1,4 @@
-/* The tools that a model has called, and the servers whose tools could not be offered. */
+/* Shows the tool calls of an answer, and the servers whose tools could not be offered. */
 import { html } from "../../lib/html.js";
 import { unavailable } from "../../lib/chat/calls.js";
 import { t } from "../../lib/i18n.js";
@@ -6,7 +6,7 @@ import { href } from "../../lib/route.js";
 import { Icon } from "../../components/icon.js";
 import { Call } from "./call.js";
 
-/* tools: as the record of that name has them. */
+/* tools: the servers of the record "tools". */
 export function NotOffered({ tools }) {
     return unavailable(tools).map((one) => html`<p key=${one.id} class="not-offered"><${Icon} name="warning" size="16" />
         <span>${t("chat.tools.failed", { name: one.name, reason: one.error })} <a href=${href("server", "mcp")}>${t("chat.tools.go")}</a></span></p>`);

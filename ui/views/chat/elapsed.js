@@ -1,8 +1,8 @@
-/* The time since this component appeared, each second. */
+/* Shows the time since this component was mounted, updated every second. */
 import { html, useEffect, useState } from "../../lib/html.js";
 import { duration } from "../../lib/format.js";
 
-/* text: what goes on. */
+/* text: what is in progress. */
 export function Elapsed({ text }) {
     const [since] = useState(Date.now), [now, setNow] = useState(since);
     useEffect(() => {

@@ -43,10 +43,12 @@ export function Failure({ error, model, retry }) {
 }
 
 const NOTES = { stopped: "chat.ended.stopped", cut: "chat.ended.cut", interrupted: "chat.ended.interrupted" };
-const CUTS = { rounds: "chat.ended.rounds", full: "chat.ended.full" }; /* answers that have called tools, and do not go on by themselves */
+/* Reasons why an answer with tool calls is not continued automatically. */
+const CUTS = { rounds: "chat.ended.rounds", full: "chat.ended.full" };
 
-/* A line for an answer that is not complete but has not failed. goOn: it goes on where it ended; again: the
- * message is answered anew, where tools were called and have returned nothing. */
+/* Shows a line for an answer that is incomplete but has not failed. Its button calls goOn, which continues
+ * the answer where it ended; or `again`, which answers the message anew, if tools were called and returned no
+ * results. */
 export function EndNote({ message: { state, finish, calls }, goOn, again }) {
     const note = CUTS[finish] ?? NOTES[state], anew = calls?.length > 0 && !CUTS[finish];
     return note && html`<p class="end-note"><${Icon} name="info" size="16" /> ${t(note)}

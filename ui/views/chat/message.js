@@ -19,7 +19,8 @@ import { Waiting } from "./waiting.js";
 /* Text as its writer has typed it. */
 const Plain = ({ text }) => html`<p class="plain" dir="auto">${text}</p>`;
 
-/* Whether an answer continues another one with the results of its calls. */
+/* Returns true if the answer continues its parent, an answer with tool calls, with the results of these
+ * calls. */
 const goesOnFrom = (conversation, { parent }) => conversation.message(parent)?.peek().finish === "tool_calls";
 
 function Answer({ conversation, message, live }) {
@@ -42,7 +43,7 @@ export function Message({ conversation, id, at, of, last, near, marked }) {
     if (!message)
         return null;
     const live = isUnfinished(message.state) ? conversation.live(id) : null;
-    const asking = live?.state.value.calls.some(isAsking) ?? false; /* then nothing changes before the reader decides */
+    const asking = live?.state.value.calls.some(isAsking) ?? false; /* the answer waits for the user */
     const goesOn = !last && message.finish === "tool_calls";
     const mine = message.role === "user", edited = editing.value === id;
     const who = mine ? t("chat.you") : shownName(message.model) || t(`chat.role.${message.role}`);

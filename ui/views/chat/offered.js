@@ -1,4 +1,5 @@
-/* Which MCP servers are offered to the model of this chat; and that some are, beside the composer. */
+/* Selects the MCP servers that are offered to the model of this chat; and a button beside the composer with
+ * their number. */
 import { html } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { href } from "../../lib/route.js";
@@ -10,14 +11,14 @@ import { Icon } from "../../components/icon.js";
 import { loadMcp, useMcp } from "../../store/mcp.js";
 import { panelOpen } from "./ui_state.js";
 
-/* What is known of a server, in one line. */
+/* Returns one line about the state of a server. */
 function about(server) {
     const state = stateOf(server);
     return state === "disabled" ? t("chat.tools.disabled") : state === "failed" ? t("chat.tools.failed_now", { reason: server.error }) :
         server.tools ? t("chat.tools.n", { n: server.tools.length }) : "";
 }
 
-/* value: ids of servers, undefined for none. able: whether the model was made to call tools. */
+/* value: ids of the offered servers; undefined: none. able: whether the model supports tool calls. */
 export function Offered({ value = [], onChange, able }) {
     const { data, error } = useMcp(), servers = data ?? [];
     const there = value.filter((id) => servers.some((one) => one.id === id));
@@ -36,7 +37,7 @@ export function Offered({ value = [], onChange, able }) {
     </div>`;
 }
 
-/* n: how many servers are offered. */
+/* n: number of offered servers. */
 export function OfferedMark({ n }) {
     const label = t("chat.tools.offered", { n });
     return n > 0 && html`<button type="button" class="button quiet small offered-mark" aria-label=${label} title=${label}

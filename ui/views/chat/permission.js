@@ -1,4 +1,4 @@
-/* Whether a call of a tool is allowed: once, always, or not. */
+/* Asks whether a tool call is allowed: once, always, or not. */
 import { html, useState } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { href } from "../../lib/route.js";
@@ -6,9 +6,9 @@ import { Button } from "../../components/button.js";
 import { Menu } from "../../components/menu.js";
 import { toastError } from "../../components/toast.js";
 
-const DECIDED = [404, 409]; /* by another tab, or the answer was stopped: the stream says it */
+const DECIDED = [404, 409]; /* already decided in another tab, or the answer was stopped: the stream reports it */
 
-/* Leads the focus to the first question. */
+/* Moves the focus to the first question. */
 export function toPermission(within) {
     const button = within.querySelector(".permission button");
     button?.scrollIntoView({ block: "center" });

@@ -43,13 +43,15 @@ function useNamedMessage(conversation, list) {
     return known ? name : null;
 }
 
-/* Whether the last message is to be answered: one of the reader, or results of tools. */
+/* Returns true if the last message needs an answer: it is a message of the user, or an answer whose tool
+ * calls have results. */
 function lastWaits(conversation, ids) {
     const message = ids.length > 0 && conversation.message(ids.at(-1))?.value;
     return message && (message.role === "user" || awaitsNext(message));
 }
 
-/* A message that nothing has answered: another tab was closed, its answer deleted, or the server stopped. */
+/* A message without an answer, for one of three reasons: another tab was closed, the answer was deleted, or
+ * the server stopped. */
 function Unanswered({ conversation, id }) {
     const [late, setLate] = useState(false);
     useEffect(() => {

@@ -1,4 +1,5 @@
-/* What an answer waits for before its first word: tools, its turn, the model, its prompt. */
+/* Shows what an answer waits for before its first word: the list of tools, its turn in the queue, the
+ * download or loading of the model, or the processing of the prompt. */
 import { html } from "../../lib/html.js";
 import { number } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";

@@ -1,5 +1,5 @@
-/* The server view: what it does now and did, its log, settings, keys, engines, tools, and how programs
- * are connected to it. Each part has an address: /app/server/PART. */
+/* The server view: present and past activity of the server, its log, settings, keys, engines, MCP tools, and
+ * how to connect programs to it. Each part has an address: /app/server/PART. */
 import { html, useEffect } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { go, href, route } from "../../lib/route.js";

@@ -1,4 +1,4 @@
-/* MCP servers: programs and services that give models tools. The list, and what adds to it. */
+/* The list of MCP servers (programs and services that provide tools to models), with a button to add one. */
 import { html, useState } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { Button } from "../../components/button.js";

@@ -1,5 +1,5 @@
-/* The variables of a program's environment. Values that are stored are never shown: an empty field
- * keeps them. */
+/* Edits the environment variables of a program. Stored values are never shown; an empty field keeps the
+ * stored value. */
 import { html } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { Button, IconButton } from "../../components/button.js";
@@ -17,7 +17,7 @@ function Variable({ one, set, remove }) {
     </li>`;
 }
 
-/* env: as lib/server/mcp.js has it. */
+/* env: [{name, value, stored}], see formOf in lib/server/mcp.js. */
 export function McpEnv({ env, change, error }) {
     return html`<fieldset class=${"mcp-env field" + (error ? " wrong" : "")}>
         <legend>${t("server.mcp.env")}</legend>

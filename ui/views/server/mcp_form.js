@@ -1,4 +1,4 @@
-/* The dialog that adds an MCP server, or changes one. A secret that is stored is never shown. */
+/* The dialog to add or change an MCP server. Stored secrets are never shown. */
 import { html, useId, useState } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { bodyOf, CALL_S, changesOf, fieldOf, forgottenOf, formOf } from "../../lib/server/mcp.js";
@@ -42,7 +42,7 @@ function ProgramFields({ form, set, wrong }) {
             onInput=${(write) => set({ write })} error=${wrong("write")} ...${code} />`;
 }
 
-/* Stores what the form says; then the server is started, so that its state says whether it works. */
+/* Saves the form, then starts the server, so that its state shows whether it works. */
 async function save(form, server) {
     const set = server && changesOf(form, server);
     const saved = !server ? await addMcp(bodyOf(form)) : Object.keys(set).length ? await changeMcp(server.id, set) : null;
@@ -50,7 +50,7 @@ async function save(form, server) {
         refreshMcp(saved.id).catch(toastError);
 }
 
-/* server: the one that is changed; none: a new one. */
+/* server: the server to be changed; undefined: a new one is added. */
 export function McpForm({ server, close }) {
     const [form, setForm] = useState(() => formOf(server)), [busy, setBusy] = useState(false), [error, setError] = useState(null);
     const id = useId(), field = fieldOf(error?.details?.param);

@@ -1,10 +1,11 @@
-/* Fills the form from a configuration as documentations of MCP servers have it for other programs. */
+/* Fills the form from a pasted configuration in the JSON format of other programs, which the documentation of
+ * most MCP servers has. */
 import { html, useState } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { formOfConfig } from "../../lib/server/mcp.js";
 import { TextField } from "../../components/field.js";
 
-/* take(form) is called with the form of a text that is understood. */
+/* Calls take(form) with the form's values when the text is a valid configuration. */
 export function McpPaste({ take }) {
     const [text, setText] = useState(""), form = formOfConfig(text);
     const typed = (next) => {

@@ -1,4 +1,4 @@
-/* One MCP server: its state and last error, what can be done with it, its tools. */
+/* Shows one MCP server: its state, its last error, buttons to refresh, edit and delete it, and its tools. */
 import { html, useState } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { go, href, route } from "../../lib/route.js";
@@ -15,7 +15,7 @@ import { McpTools } from "./mcp_tools.js";
 
 const LOOK = { ready: "good", starting: "warn", failed: "bad" };
 
-/* What the server states about itself, and how it is reached, as short texts. */
+/* Returns the kind of the server, and the name and version that it reports, as short texts. */
 const factsOf = (server) => [
     t(`server.mcp.kind.${server.kind}`),
     server.server?.name && `${server.server.name} ${server.server.version}`,
@@ -41,7 +41,7 @@ function Actions({ server, busy, barred }) {
     </div>`;
 }
 
-/* Whether the tools of a server are shown is part of the address. */
+/* Keeps in the page's address (query "open") whether the tools of a server are shown. */
 function useOpen(id) {
     const open = route.value.query.get("open") === id;
     const set = (on) => on !== open && go(href("server", "mcp", { open: on ? id : "" }), { replace: true });

@@ -1,11 +1,11 @@
-/* The tools of an MCP server, each with what it says of itself and with its permission. */
+/* Shows the tools of an MCP server, each with its description, its schema and its permission. */
 import { html } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { commonPermission, PERMISSIONS } from "../../lib/server/mcp.js";
 import { toastError } from "../../components/toast.js";
 import { changeMcp } from "../../store/mcp.js";
 
-const SHORT = 200; /* characters of a description that are shown at once */
+const SHORT = 200; /* maximum characters of a description before it is cut */
 
 function Permission({ label, value, mixed, disabled, choose }) {
     return html`<select class="mcp-permission" aria-label=${label} value=${value} disabled=${disabled} onChange=${(e) => choose(e.currentTarget.value)}>
