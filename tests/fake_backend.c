@@ -31,10 +31,10 @@
  * - script: array of events as they cross the wire, said one by one instead of words, for every
  *   choice; after a "done" the usage follows by itself. If its reasoning is to end, the rest of it
  *   is left out. The bytes of an audio or image event are
- *   its member "raw", a text, as often as its member "times" says, whatever its "bytes" are. The
- *   text of an event with "results": true is that of the job's TOOL messages
- * - turns: true: the script is an array of scripts, of which a job follows the one whose number is
- *   that of its ASSISTANT messages, or the last
+ *   its member "raw", a text, as often as its member "times" says, whatever its "bytes" are. An
+ *   event with "results": true says the texts of the job's TOOL messages
+ * - turns: true: the script is an array of scripts, one per turn. A job with n ASSISTANT messages
+ *   follows script n (from 0), or the last script if there are fewer
  * - echo_job: the answer is the job, as JSON
  * - echo_attachment: the answer is this file of the job, from 0
  * - base64: the sound or picture is these bytes, instead of words
@@ -419,7 +419,8 @@ static void read_raw(const struct qn_jref *item, struct qn_event *ev, struct qn_
     ev->bytes = (int64_t)raw->len;
 }
 
-/* The script of a job among several. False: there is none. */
+/* Finds the script for the job's turn: the number of its ASSISTANT messages, at most the last
+ * script. Returns false if there are no scripts. */
 static bool turn_of(const struct qn_jref *scripts, const struct qn_job *job, struct qn_jref *out)
 {
     size_t turn = 0, n = qn_json_count(scripts);
@@ -431,7 +432,7 @@ static bool turn_of(const struct qn_jref *scripts, const struct qn_job *job, str
     return there;
 }
 
-/* The texts of the job's TOOL messages, each followed by a line feed. */
+/* Returns the texts of the job's TOOL messages, each followed by a line feed. */
 static const char *results_of(const struct qn_job *job, struct qn_arena *arena)
 {
     struct qn_buf out;

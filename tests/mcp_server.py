@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""An MCP server for the tests, over stdio (as a program) or HTTP (serving(...)). Its tools behave as their names say.
+"""An MCP server for tests, over stdio (when executed) or HTTP (serving(...)). Each tool does what its description says.
 
-    mcp_server.py [MODE]    MODE: what is wrong with the server itself, see MODES
+    mcp_server.py [MODE]    MODE: a fault or peculiarity of the server itself, see MODES
 """
 import contextlib
 import ctypes
@@ -47,7 +47,8 @@ def text(*parts):
 
 
 def reach(port, other, pid):
-    """What happens at each try: "ok", or the error's name. other: a port that is allowed; pid: of quince."""
+    """Makes calls of which the sandbox forbids most. Returns {name: "ok" or the name of the error}. port: of quince;
+    other: a port that is allowed; pid: of quince."""
     ptrace, unshare, mount, keyctl, io_uring_setup = (101, 272, 165, 250, 425) if os.uname().machine == "x86_64" \
         else (117, 97, 40, 219, 425)
     libc, mptcp, inet = ctypes.CDLL(None, use_errno=True), 262, socket.AF_INET
@@ -86,15 +87,16 @@ def reach(port, other, pid):
 
 
 class Logic:
-    """send(message): to the client, outside of an answer."""
+    """The server's side of a session, independent of the transport."""
 
     def __init__(self, mode=""):
         self.mode, self.tools, self.calls, self.cancelled = mode, list(TOOLS), [], []
         self.revision = {"old": "2024-11-05", "future": "2099-01-01"}.get(mode, "2025-06-18")
-        self.asked = []  # what the client has answered
+        self.asked = []  # the client's responses to requests of this server
 
     def handle(self, message, send):
-        """The answer; None: there is none."""
+        """Handles a message of the client. Returns the response, None if there is none, or the name of a tool whose
+        misbehaviour the transport implements. send(message) sends other messages to the client."""
         method, params = message.get("method"), message.get("params", {})
         if method is None:
             self.asked.append(message)
@@ -412,7 +414,7 @@ class Http(ThreadingHTTPServer):
         self.mode, self.token, self.streams, self.listens, self.redirect = mode, token, streams, listens, redirect
         self.logic, self.sessions, self.requests, self.outbox = Logic(mode), set(), [], []
         self.lose, self.closing = 0, False
-        self.lose_at = self.endless_at = ""  # methods whose reply is 404, or has no end
+        self.lose_at = self.endless_at = ""  # the method whose reply is 404; the method whose reply never ends
 
     def handle_error(self, *_):
         pass

@@ -1,5 +1,5 @@
-// Tools of MCP servers: servers are added and configured, offered in a chat, and their tools called, with and without a
-// question.
+// Tests the page with MCP servers: adding and configuring them, offering them in a chat, and tool calls with and
+// without a request for permission.
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import { composer, lastMessage, messages, say } from "./chat_kit.mjs";
@@ -21,14 +21,14 @@ const named = (t, key, name) => t(key).replace("{name}", name);
 const card = (page, name) => page.locator(".mcp-server", { has: page.getByRole("heading", { name }) });
 const wants = (t, tool, server) => t("chat.call.wants").replace("{tool}", tool).replace("{server}", server);
 
-/** A journey that begins without MCP servers. */
+/** Runs a journey after deleting all MCP servers. */
 const journey = (name, how, steps) => rig.journey(name, { path: null, ...how }, async (window) => {
   await removeAll(window.server);
   if (how.at) await window.open(how.at);
   await steps(window);
 });
 
-/** A new chat with a model that calls tools, in which a server is offered. */
+/** Opens a new chat with a model that calls tools, and offers an MCP server in it; returns the id of the server. */
 async function chatWith({ page, open, server, t }, name, turns, { mcp = "tools", ...how } = {}) {
   const id = await addProgram(server, mcp, how), model = await rig.model(name, Array.isArray(turns) ? calling(turns) : turns);
   await open(`/app/chat?model=${model}`);
@@ -54,7 +54,7 @@ journey("the first server: an address with a token", { at: "/app/server/mcp" }, 
   await dialog.getByRole("button", { name: t("action.save") }).click();
   await dialog.waitFor({ state: "detached" });
 
-  // Without the token it is refused, and says so.
+  // Without the token the MCP server refuses quince, and the card shows this error.
   await card(page, "sums").locator(".mcp-problem", { hasText: "401" }).waitFor();
   await axe();
   await page.getByRole("button", { name: named(t, "server.mcp.edit_name", "sums") }).click();
@@ -62,7 +62,7 @@ journey("the first server: an address with a token", { at: "/app/server/mcp" }, 
   await dialog.getByRole("button", { name: t("action.save") }).click();
   await card(page, "sums").getByText(t("server.mcp.state.ready")).waitFor();
 
-  // It is not shown again, and kept by an empty field.
+  // The stored token is not shown, and an empty field keeps it.
   await page.getByRole("button", { name: named(t, "server.mcp.edit_name", "sums") }).click();
   await dialog.getByText(t("server.mcp.token.stored")).waitFor();
   assert.equal(await dialog.getByLabel(t("server.mcp.token"), { exact: true }).inputValue(), "");
@@ -70,7 +70,7 @@ journey("the first server: an address with a token", { at: "/app/server/mcp" }, 
   await dialog.getByRole("button", { name: t("action.save") }).click();
   await card(page, "adder").getByText(t("server.mcp.state.ready")).waitFor();
 
-  // Its tools, and what each may do.
+  // The tools of the server and their permissions.
   await card(page, "adder").locator("summary").first().click();
   const add = page.getByRole("combobox", { name: named(t, "server.mcp.permission_of", "add"), exact: true });
   await page.getByText("Adds two numbers").waitFor();
@@ -121,7 +121,7 @@ journey("a program: pasted, refused at the field, with a secret", { at: "/app/se
   await dialog.waitFor({ state: "detached" });
   assert.deepEqual((await server.api("/internal/mcp")).servers[0].env, ["WHO", "MORE"]);
 
-  // Another command does not get them, and the form says so before.
+  // A change of the command removes the variables, and the form warns of it.
   await page.getByRole("button", { name: named(t, "server.mcp.edit_name", "mine") }).click();
   await dialog.getByLabel(t("server.mcp.args"), { exact: true }).fill("other");
   await dialog.getByText(t("server.mcp.forgets.args")).waitFor();
@@ -132,7 +132,7 @@ journey("a program: pasted, refused at the field, with a secret", { at: "/app/se
   await dialog.waitFor({ state: "detached" });
   assert.deepEqual((await server.api("/internal/mcp")).servers[0].env, []);
 
-  // Another one of this name.
+  // A second server of the same name is refused.
   await page.getByRole("button", { name: t("server.mcp.add") }).click();
   await dialog.getByLabel(t("server.mcp.name"), { exact: true }).fill("mine");
   await dialog.getByLabel(t("server.mcp.url"), { exact: true }).fill("http://127.0.0.1:1/mcp");
@@ -184,7 +184,7 @@ journey("a server that fails tells why", { at: "/app/server/mcp" }, async (windo
   await page.getByRole("switch", { name: "broken" }).check();
   await say(page, "hello");
   await lastMessage(page).locator(".not-offered", { hasText: "broken" }).waitFor();
-  await lastMessage(page).getByText("word word").waitFor(); // the answer comes nevertheless
+  await lastMessage(page).getByText("word word").waitFor(); // the answer is made without the tools
 });
 
 journey("a question, allowed once by keyboard; the answer goes on", {}, async (window) => {
@@ -211,7 +211,7 @@ journey("a question, allowed once by keyboard; the answer goes on", {}, async (w
   assert.equal(await messages(page).count(), 3);
   const said = await page.locator(".thread-scroll [aria-live=polite]").innerText();
   assert.ok(said.includes(t("chat.answer_ends")), said);
-  await page.reload(); // it is all stored
+  await page.reload(); // everything is stored on the server
   await call(page, "done").waitFor();
   await lastMessage(page).locator(".md", { hasText: "It is 3" }).waitFor();
 });

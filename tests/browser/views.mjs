@@ -45,7 +45,7 @@ async function withoutMediaModels({ page, server }) {
 
 const SERVE_MCP = { name: "sums", kind: "stdio", ...mcpCommand(), read: ["/tmp"], env: { KEY: "x" } };
 
-/** No MCP server, or one that has listed its tools and one that fails. */
+/** Prepare the server view: without MCP servers, or with one that has listed its tools and one that fails. */
 async function withoutMcp({ page, server }) {
   await removeMcp(server);
   await page.getByRole("heading", { level: 2 }).first().waitFor();
@@ -64,7 +64,7 @@ async function withMcp({ page, server }) {
 const call = (id, state, result) => ({ id, name: `sums__${id}`, arguments: '{"a":1,"b":2}', server: "0".repeat(32), server_name: "sums", tool: id,
   state, ...result && { result } });
 
-/** A conversation in which tools were called. */
+/** Prepares a conversation with tool calls in different states. */
 async function someCalls({ page, server }) {
   const calls = [call("add", "done", "3"), call("sub", "failed", "the server did not answer within 60 s"),
     call("echo", "denied", "The user did not allow this call."), call("wait", "stopped")];

@@ -123,7 +123,8 @@ def test_compiling_delays_no_other_job(llm):
             if slow.done():
                 break
         assert text(slow.result()).startswith("{")
-        # Many tokens, or where steps are slow (0.4 s under the thread sanitizer) fewer without a long pause.
+        # There must be many tokens; or fewer without a long pause, where steps are slow (0.4 s with the thread
+        # sanitizer).
         assert len(pauses) > 50 or max(pauses) < sum(pauses) / 4, pauses
         slow = [pool.submit(heavy, i) for i in (1, 2)]
         while llm.ping()["jobs"] < 3:

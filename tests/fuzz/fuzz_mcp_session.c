@@ -1,6 +1,6 @@
-/* Any bytes as the messages of an MCP server, one a line, while calls run: every line for the
- * router keeps its limits, and nothing is reported after the end. The time passes with each line.
- */
+/* Fuzz target: the input is the messages of an MCP server, one per line, while calls are pending.
+ * Each line to the router must keep its limits, and nothing must be reported after the session has
+ * ended. Time passes with each line. */
 #include "mcp/session.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct seen {
     struct qn_buf schema;
     bool down;
-    int calls; /* that have no end yet */
+    int calls; /* calls without a result yet */
 };
 
 static void must(bool yes)

@@ -1,5 +1,5 @@
-/* Any bytes as a line of quince-mcp: what is accepted keeps the limits, and read again after it was
- * written it is the same. */
+/* Fuzz target: the input is a line of quince-mcp. If it is accepted, it must keep the limits, and
+ * writing and parsing it again must give the same values. */
 #include "contract/mcp_wire.h"
 
 #include <stdlib.h>

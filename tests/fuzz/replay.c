@@ -1,12 +1,12 @@
-/* Runs a fuzz target without libFuzzer: on each file of its corpus, then on inputs made of them by
- * random changes, the same in every run. It is linked with the sanitizer builds, so that
- * scripts/check needs no instrumented build; looking for new inputs is libFuzzer's work
- * (scripts/dev fuzz, scripts/check --all).
+/* Runs a fuzz target without libFuzzer: first on each file of its corpus, then on inputs that are
+ * made from these files by random changes, the same ones in every run. It is part of the builds
+ * with sanitizers, so that scripts/check needs no instrumented build; new inputs are found by
+ * libFuzzer (scripts/dev fuzz, scripts/check --all).
  *
- *   replay_NAME CORPUS_FOLDER DICTIONARY COUNT
+ *  replay_NAME CORPUS_FOLDER DICTIONARY COUNT
  *
- * A fault prints which input it was (a sanitizer's report follows): the file, or its number and
- * the seed. */
+ * After a fault, it prints which input caused the fault: the file, or the number of the changed
+ * input and the seed. The report of the sanitizer follows. */
 #include "base/rand.h"
 
 #include <dirent.h>
@@ -18,8 +18,8 @@
 
 enum {
     INPUTS_MAX = 4096,
-    INPUT_BYTES_MAX = 1 << 20, /* of a file, and of a changed input */
-    CHANGES_MAX = 6,           /* to one input */
+    INPUT_BYTES_MAX = 1 << 20, /* maximum bytes of a file and of a changed input */
+    CHANGES_MAX = 6,           /* maximum changes to one input */
     WORDS_MAX = 4096,
     SEED = 1
 };
@@ -35,16 +35,18 @@ struct bytes {
 static struct bytes inputs[INPUTS_MAX], words[WORDS_MAX];
 static size_t n_inputs, n_words;
 static struct qn_rng rng;
-static char now[512]; /* the input that is being run */
+static char now[512]; /* description of the present input */
 
-void __sanitizer_set_death_callback(void (*callback)(void)); /* of the sanitizers' run-time */
+/* Provided by the sanitizers' run-time library. */
+void __sanitizer_set_death_callback(void (*callback)(void));
 
 static void tell_input(void)
 {
     fprintf(stderr, "the input was %s\n", now);
 }
 
-/* The bytes are copied to memory of exactly their size, so that reading beyond them is found. */
+/* Runs the target on a copy of the bytes in memory of exactly this size, so that the sanitizer
+ * detects reads beyond the end. */
 static void run(const uint8_t *data, size_t n)
 {
     uint8_t *copy = malloc(n ? n : 1);
@@ -82,7 +84,7 @@ static void try_corpus(const char *folder)
         free(entries);
 }
 
-/* libFuzzer's dictionaries: a line "..." each, with \\, \" and \xNN. */
+/* Reads a dictionary of libFuzzer: each line has a word "...", with the escapes \\, \" and \xNN. */
 static void read_dictionary(const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -114,7 +116,8 @@ static size_t below(size_t n)
     return n ? (size_t)(qn_rng_u64(&rng) % n) : 0;
 }
 
-/* Replaces `gone` bytes at `at` of b by n others, if there is room. */
+/* Replaces the `gone` bytes at offset `at` of b by the n bytes `with`, unless the input would
+ * become too long. */
 static void put(struct bytes *b, size_t at, size_t gone, const uint8_t *with, size_t n)
 {
     if (b->n - gone + n > INPUT_BYTES_MAX)
@@ -134,27 +137,27 @@ static void change(struct bytes *b)
     const struct bytes *other = &inputs[below(n_inputs)], *word = &words[below(n_words)];
     size_t from = below(other->n + 1);
     switch (below(8)) {
-    case 0: /* one bit */
+    case 0: /* flip one bit */
         if (rest)
             b->data[at] ^= (uint8_t)(1u << below(8));
         break;
-    case 1: /* one byte */
+    case 1: /* insert or replace one byte */
         put(b, at, rest > 0 && below(2), &odd[below(sizeof odd)], 1);
         break;
-    case 2: /* without a part */
+    case 2: /* remove a part */
         put(b, at, some, NULL, 0);
         break;
-    case 3: /* a part twice */
+    case 3: /* duplicate a part */
         memcpy(part, b->data + at, some);
         put(b, at, 0, part, some);
         break;
-    case 4: /* the end is missing */
+    case 4: /* cut off the end */
         b->n = at;
         break;
-    case 5: /* the end of another */
+    case 5: /* replace the end by the end of another input */
         put(b, at, rest, other->data + from, other->n - from);
         break;
-    default: /* a word, in place of a part or between two */
+    default: /* insert a word of the dictionary, or replace a part by it */
         if (n_words)
             put(b, at, below(2) ? some : 0, word->data, word->n);
     }

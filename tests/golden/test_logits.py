@@ -92,7 +92,7 @@ def run(tool, isas, folder, arch, kind, extra, all_ways):
 
 
 def supported(tool):
-    """The instruction sets that this machine has."""
+    """Returns the instruction sets that this machine supports."""
     with tempfile.TemporaryDirectory(prefix="quince-golden-") as folder:
         path, raw = os.path.join(folder, "model.gguf"), os.path.join(folder, "logits.f32")
         a = make_random_gguf.options(["--preset", "small-llama", "--type", "f32", path])
@@ -101,15 +101,16 @@ def supported(tool):
 
 
 def isas_of_case(number, here):
-    """Every instruction set with QUINCE_TEST_ALL=1; else one of those that are here, or two of many, in turn, so that each
-    type and each architecture meets most of them within one run."""
+    """Returns the instruction sets that a case is tested with: with QUINCE_TEST_ALL=1 all that are here, otherwise
+    one, or two if there are more than three. They rotate with the number of the case, so that one run tests each type
+    and each architecture with most instruction sets."""
     if os.environ.get("QUINCE_TEST_ALL") == "1":
         return here
     return [here[(number + 2 * i) % len(here)] for i in range(1 + (len(here) > 3))]
 
 
 def all_ways_of_case(number):
-    """Whether the portable kernels, whose ways of feeding take most of a run, are tried in all of them."""
+    """Returns true if the portable kernels are tested with all ways of feeding, which take most of a run's time."""
     return os.environ.get("QUINCE_TEST_ALL") == "1" or number % 5 == 0
 
 

@@ -1,4 +1,5 @@
-"""What tests of MCP servers share: configuring one, models that call tools, answers that go on."""
+"""Helpers for tests of MCP servers: they configure servers, make models that call tools, and follow chains of
+answers."""
 import json
 import pathlib
 import sys
@@ -22,12 +23,12 @@ def delete(server, id, headers=None):
 
 
 def tag(server):
-    """What the command lines of this server's programs have, and no others."""
+    """Returns an argument that occurs only in the command lines of programs that this quince server starts."""
     return f"tag:{server.data_dir}"
 
 
 def add_stdio(server, name="tools", mode="", permissions=None, headers=None, **members):
-    """Configures tests/mcp_server.py as a program. permissions "always": of all its tools."""
+    """Configures tests/mcp_server.py as a stdio server; returns its id. permissions "always": for all its tools."""
     if permissions == "always":
         permissions = {t["name"]: "always" for t in mcp_server.TOOLS}
     reply = server.post("/internal/mcp", {"name": name, "kind": "stdio", "command": PYTHON, "args": [PROGRAM, mode, tag(server)],
@@ -58,13 +59,14 @@ def refresh(server, id, headers=None):
 
 
 def call_events(*calls):
-    """A script that calls tools: (name, arguments)."""
+    """Returns a script for the fake backend that makes these calls, each (name, arguments)."""
     return [{"ev": "tool_call", "call": i, "name": name, "arguments": json.dumps(arguments)}
             for i, (name, arguments) in enumerate(calls)] + [{"ev": "done", "reason": "tool_calls"}]
 
 
 def saying(house, server, *turns, name=None):
-    """A model that makes the calls of one turn after the other, then says what the tools have returned."""
+    """Registers a model that makes the calls of each turn in order, then says the results of the tools; returns its
+    name."""
     name = name or f"caller{len(list(house.tmp_path.glob('*.gguf')))}"
     script = [call_events(*t) for t in turns] + [[{"ev": "text", "text": "", "results": True},
                                                   {"ev": "done", "reason": "stop"}]]
@@ -72,7 +74,7 @@ def saying(house, server, *turns, name=None):
 
 
 def chain(chat, answer):
-    """The messages of an answer and of those that go on with it, and the records of each, until the last one."""
+    """Follows an answer and all answers that continue it. Returns their messages, and a list of the records of each."""
     messages, records = [], []
     while answer:
         with chat.watch(answer) as watcher:
@@ -85,14 +87,14 @@ def chain(chat, answer):
 
 
 def ask(house, server, ids, *turns, headers=None, **fields):
-    """Asks a model that calls tools; returns the chain's messages."""
+    """Asks a model that calls tools; returns the messages of the chain of answers."""
     chat = Chat(server, headers)
     answer = chat.answer(chat.say("Hi"), saying(house, server, *turns), mcp=ids, **fields)
     return chain(chat, answer)[0]
 
 
 def one_call(house, server, id, tool, arguments=None, prefix="tools", **fields):
-    """The call of one tool, when it has a result."""
+    """Lets a model call one tool; returns the call with its result."""
     messages = ask(house, server, [id], [(f"{prefix}__{tool}", arguments or {})], **fields)
     assert len(messages) == 2, messages
     assert (messages[0]["state"], messages[0]["finish"]) == ("done", "tool_calls"), messages
@@ -103,7 +105,7 @@ def one_call(house, server, id, tool, arguments=None, prefix="tools", **fields):
 
 
 def processes(server):
-    """Numbers of the running processes of this server's programs."""
+    """Returns the ids of all running processes of programs that this quince server has started."""
     found, text = [], tag(server)
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,4 +1,4 @@
-"""Tools of MCP servers: their configuration, permissions, the loop of calls, and servers that misbehave."""
+"""Tests of MCP servers over HTTP: configuration, permissions, the loop of tool calls, and servers that misbehave."""
 import contextlib
 import ctypes
 import json
@@ -21,7 +21,7 @@ SECRET, TOKEN = "s3cret-value-of-a-variable", "t0ken-of-a-server"
 
 # ---- configuration ----
 
-def test_a_server_has_the_promised_shape(server):
+def test_the_json_of_a_server(server):
     reply = server.post("/internal/mcp", {"name": "mine", "kind": "stdio", "command": PYTHON, "args": [PROGRAM, "", tag(server)],
                                           "env": {"KEY": SECRET}, "read": ["/usr/share"], "call_s": 5})
     assert reply.status == 201
@@ -45,7 +45,7 @@ def test_a_server_has_the_promised_shape(server):
     wait_until(lambda: not os.listdir(server.data_dir / "mcp"), what="the removal of its folder")
 
 
-def test_changes(server):
+def test_changes_of_a_server(server):
     id = add_stdio(server, env={"A": "1", "B": "2"})
     assert patch(server, id, env={"A": None, "C": "3"}).json["env"] == ["B", "C"]
     assert patch(server, id, permissions={"add": "always", "echo": "never"}).json["permissions"] == {
@@ -99,7 +99,7 @@ def test_names_and_numbers_are_limited(server):
 
 
 def test_secrets_are_not_shown(house, server):
-    """Neither in replies, nor in the log, nor in the list of requests."""
+    """Secrets do not occur in replies, in the log, or in the list of captured requests."""
     with mcp_server.serving(token=TOKEN) as s:
         web = add_http(server, s.url, name="web", token=TOKEN)
         mine = add_stdio(server, "mine", env={"KEY": SECRET}, permissions="always")
@@ -117,7 +117,7 @@ def test_secrets_are_not_shown(house, server):
         assert path.stat().st_mode & 0o077 == 0
 
 
-def test_plain_keys_have_no_programs(house):
+def test_keys_without_admin_rights_cannot_use_programs(house):
     server = house.start(env=BOTH)
     key, admin = bearer(KEY), bearer(ADMIN)
     new = {"name": "n", "kind": "stdio", "command": PYTHON, "args": [PROGRAM]}
@@ -126,12 +126,12 @@ def test_plain_keys_have_no_programs(house):
     assert server.post("/internal/mcp", new).status == 401
     of_admin = add_stdio(server, headers=admin)
     assert refresh(server, of_admin, admin)["state"] == "ready"
-    # For another owner it does not exist.
+    # The admin's server does not exist for another owner.
     assert server.get("/internal/mcp", headers=key).json == {"servers": []}
     for reply in (server.get(f"/internal/mcp/{of_admin}", headers=key), patch(server, of_admin, key, name="x"),
                   delete(server, of_admin, key), server.post(f"/internal/mcp/{of_admin}/refresh", {}, headers=key)):
         assert reply.status == 404
-    # Addresses of this machine are for admins, too.
+    # Only admins may use HTTP servers at private addresses, such as those of this machine.
     with mcp_server.serving() as s:
         local = add_http(server, s.url, headers=key)
         failed = refresh(server, local, key)
@@ -139,8 +139,8 @@ def test_plain_keys_have_no_programs(house):
         assert refresh(server, add_http(server, s.url, name="x", headers=admin), admin)["state"] == "ready"
 
 
-def test_a_key_that_is_no_admin_any_more_runs_no_program(house):
-    """The same owner, with a program that was configured when it had admin rights."""
+def test_a_key_that_lost_admin_rights_cannot_run_programs(house):
+    """The owner had admin rights when it configured the program, and has lost them."""
     server = house.start(env={"QUINCE_API_KEY": KEY})
     id = add_stdio(server, headers=bearer(KEY), permissions="always")
     server.stop()
@@ -161,7 +161,7 @@ def test_a_key_that_is_no_admin_any_more_runs_no_program(house):
     assert not processes(server)
 
 
-# ---- the loop ----
+# ---- the loop of tool calls ----
 
 def test_a_call_is_run_and_the_model_goes_on(house, server):
     id = add_stdio(server, permissions="always")
@@ -178,7 +178,7 @@ def test_a_call_is_run_and_the_model_goes_on(house, server):
     assert records[0][-1] == {"t": "end", "state": "done", "finish": "tool_calls", "next": last["id"]}
     assert server.get(f"/internal/chats/{chat.id}").json["chat"]["head"] == last["id"]
     assert "tools" in [r.get("stage") for r in records[0]]
-    # One that comes later reads the same.
+    # A client that connects later reads the same records.
     with chat.watch(answer) as late:
         late.end()
         assert [r for r in late.records if r["t"] == "calls"] == [{"t": "calls", "calls": [call]}]
@@ -196,14 +196,14 @@ def test_the_model_is_offered_the_tools(house, server):
     tools = {t["function"]["name"]: t["function"] for t in job["chat"]["tools"]}
     assert list(tools) == ["f", *(f"My_tools___{t['name']}" for t in mcp_server.TOOLS)]
     assert tools["My_tools___add"]["description"] == "Adds two numbers"
-    # A request's own choice comes first: none.
+    # The parameter mcp of a request overrides that of the chat: here, no servers.
     answer = chat.answer(chat.say("Hi"), "user.echo", mcp=[])
     with chat.watch(answer) as watcher:
         watcher.end()
         assert [t["function"]["name"] for t in json.loads(watcher.text)["chat"]["tools"]] == ["f"]
 
 
-def test_servers_that_are_not_there_are_passed_over(house, server):
+def test_missing_disabled_and_failing_servers_are_skipped(house, server):
     off = add_stdio(server, "off", enabled=False)
     dead = add_stdio(server, "dead", mode="die")
     chat = Chat(server)
@@ -218,7 +218,8 @@ def test_servers_that_are_not_there_are_passed_over(house, server):
 
 
 def test_two_servers_with_the_same_tools(house, server):
-    """Names that would be the same get a number, and the right server is called."""
+    """If tools of two servers would get the same name, the second one gets a number; each call reaches the right
+    server."""
     one = add_stdio(server, "a b", permissions="always", env={"WHO": "one"})
     two = add_stdio(server, "a.b", permissions="always", env={"WHO": "two"})
     messages = ask(house, server, [one, two], [("a_b__env", {"name": "WHO"}), ("a_b__env_2", {"name": "WHO"})])
@@ -242,12 +243,12 @@ def test_the_rounds_are_limited(house, server):
     assert records[-1][-1] == {"t": "end", "state": "cut", "finish": "rounds"}
     call, = messages[-1]["calls"]
     assert call["state"] == "stopped" and "result" not in call
-    # The user may go on.
+    # The user can continue from there.
     again, _ = chain(chat, chat.answer(messages[-1]["id"], house.model(server, "five", tokens=5), mcp=[id]))
     assert again[0]["state"] == "done"
 
 
-def test_calls_of_the_requests_own_tools_are_the_clients(house, server):
+def test_calls_of_the_clients_own_tools_are_left_to_the_client(house, server):
     id = add_stdio(server, permissions="always")
     own = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     messages = ask(house, server, [id], [("tools__add", {"a": 1, "b": 2}), ("f", {})], tools=[own])
@@ -270,7 +271,8 @@ def test_too_many_calls_in_one_message(house, server):
 # ---- permissions ----
 
 def asking(house, server, id, *calls, **fields):
-    """An answer whose calls wait; the chat, its watcher, and the record that shows the calls."""
+    """Asks a model that makes these calls, and waits for the record of the calls. Returns (chat, id of the answer,
+    watcher, calls)."""
     chat = Chat(server)
     answer = chat.answer(chat.say("Hi"), saying(house, server, list(calls)), mcp=[id], **fields)
     watcher = chat.watch(answer)
@@ -290,7 +292,7 @@ def test_a_call_waits_for_its_permission(house, server):
     assert (stored["state"], stored["calls"]) == ("answering", calls)
     shown = server.get(f"/internal/chats/{chat.id}").json["chat"]
     assert shown["answering"] and shown["asking"]
-    with chat.watch(answer) as other:  # after a reload
+    with chat.watch(answer) as other:  # like a page after a reload
         assert other.until(lambda r: r["t"] == "calls")["calls"] == calls
         assert other.records[0]["stage"] == "calls"
     for body, status in (({"call": "x", "allow": "once"}, 404), ({"call": calls[0]["id"], "allow": "yes"}, 400),
@@ -310,7 +312,7 @@ def test_a_call_waits_for_its_permission(house, server):
 @pytest.mark.parametrize("allow,stored,state", [("no", {}, "denied"), ("never", {"add": "never"}, "denied"),
                                                 ("always", {"add": "always"}, "done")])
 def test_decisions(house, server, allow, stored, state):
-    """What is said once and for all counts for the other calls of the tool as well, and later."""
+    """The decisions "always" and "never" also apply to the other waiting calls of the tool, and to later calls."""
     id = add_stdio(server)
     chat, answer, watcher, calls = asking(house, server, id, ("tools__add", {"a": 1, "b": 2}),
                                           ("tools__add", {"a": 3, "b": 4}))
@@ -334,8 +336,8 @@ def permission(server, id, tool):
     return one["permission"], one.get("changed", False)
 
 
-def test_always_is_for_the_tool_that_was_allowed(house, server):
-    """A server cannot give a tool another meaning after it was allowed; the user is asked again."""
+def test_always_covers_only_the_allowed_definition(house, server):
+    """If a server changes the definition of a tool that was allowed, the user is asked again."""
     id = add_stdio(server, permissions="always")
     add = {"a": 1, "b": 2}
     assert one_call(house, server, id, "add", add)["state"] == "done"
@@ -350,7 +352,7 @@ def test_always_is_for_the_tool_that_was_allowed(house, server):
     watcher.close()
     assert permission(server, id, "add") == ("always", False)
     assert one_call(house, server, id, "add", add)["state"] == "done"
-    # A new process has the first definition again: it is not the one that is allowed now.
+    # A new process has the first definition again, but the second one is allowed now.
     patch(server, id, call_s=30)
     refresh(server, id)
     assert permission(server, id, "add") == ("ask", True)
@@ -362,7 +364,8 @@ def test_always_is_for_the_tool_that_was_allowed(house, server):
 
 @pytest.mark.parametrize("members", [{"command": "/usr/bin/env"}, {"args": [PROGRAM, "pages"]}])
 def test_another_program_is_not_trusted(server, members):
-    """It has neither the permissions nor, if the command is another one, the secrets of the one before."""
+    """A change of the command or arguments removes the permissions "always"; a change of the command also the
+    secrets."""
     id = add_stdio(server, permissions={"add": "always", "echo": "never"}, env={"A": "1", "B": "2"})
     refresh(server, id)
     before = look(server, id)
@@ -388,7 +391,7 @@ def test_another_address_does_not_get_the_token(server):
 
 
 def test_calls_with_the_same_id(house, server):
-    """Engines may repeat an id; the decision is for the call that waits."""
+    """Engines may use an id twice; the decision applies to the call that waits for a permission."""
     id = add_stdio(server, permissions={"echo": "always"})
     calls = [{"ev": "tool_call", "call": i, "id": "same", "name": f"tools__{name}", "arguments": '{"a": 1, "b": 2}'}
              for i, name in enumerate(("echo", "add"))]
@@ -403,7 +406,7 @@ def test_calls_with_the_same_id(house, server):
     assert chat.messages()[answer]["calls"][1]["result"] == "3"
 
 
-def test_the_stage_of_calls_stays(house, server):
+def test_stored_text_does_not_change_the_stage(house, server):
     """Text that is stored while calls run does not change the stage."""
     id = add_stdio(server)
     script = [{"ev": "text", "text": "One"}, {"ev": "text", "text": " two"}, *call_events(("tools__add", {}))]
@@ -416,7 +419,7 @@ def test_the_stage_of_calls_stays(house, server):
 
 
 def test_two_owners(house):
-    """An answer's calls are decided by its owner alone."""
+    """Only the owner of an answer can allow or deny its calls."""
     server = house.start(env=BOTH)
     admin = bearer(ADMIN)
     id = add_stdio(server, headers=admin)
@@ -431,7 +434,7 @@ def test_two_owners(house):
         assert decide(server, answer, call["id"], "once", admin).status == 202
         end = watcher.end()
     assert chain(chat, end["next"])[0][0]["text"] == "3\n"
-    # Another owner's servers are not offered.
+    # The servers of one owner are not offered in chats of another.
     chat = Chat(server, bearer(KEY))
     answer = chat.answer(chat.say("Hi"), "user.caller", mcp=[id])
     with chat.watch(answer) as watcher:
@@ -449,7 +452,7 @@ def make_caller(house, calls):
 
 @pytest.mark.parametrize("tool", ["add", "hang"])
 def test_stop(house, server, tool):
-    """While a call waits for its permission, and while it runs."""
+    """Stops an answer while its call waits for a permission, and while its call runs."""
     id = add_stdio(server, permissions={"hang": "always"})
     chat, answer, watcher, calls = asking(house, server, id, (f"tools__{tool}", {"a": 1, "b": 2}))
     assert [c["state"] for c in calls] == ["asking" if tool == "add" else "running"]
@@ -459,13 +462,13 @@ def test_stop(house, server, tool):
     assert watcher.end()["state"] == "stopped" and "next" not in watcher.records[-1]
     watcher.close()
     assert decide(server, answer, calls[0]["id"], "once").status == 404
-    if tool == "hang":  # the server is told
+    if tool == "hang":  # the MCP server gets a cancellation
         done = json.loads(one_call(house, server, patch(server, id, permissions={"calls": "always"}).json["id"], "calls")
                           ["result"])
         assert len(done["cancelled"]) == 1
 
 
-def test_a_chat_that_is_deleted_ends_its_calls(house, server):
+def test_deleting_a_chat_for_good_ends_its_answer(house, server):
     id = add_stdio(server)
     chat, answer, watcher, _ = asking(house, server, id, ("tools__add", {}))
     assert server.request("DELETE", f"/internal/chats/{chat.id}").status == 200
@@ -474,8 +477,8 @@ def test_a_chat_that_is_deleted_ends_its_calls(house, server):
 
 
 @pytest.mark.parametrize("how", ["one", "many", "message"])
-def test_nothing_goes_on_in_the_trash(house, server, how):
-    """Deleted alone, with many others, or only the question."""
+def test_moving_to_the_trash_ends_answers(house, server, how):
+    """Deletes the chat alone, the chat with many others, or only the question; the running answer ends in each case."""
     id = add_stdio(server, permissions="always")
     chat, answer, watcher, _ = asking(house, server, id, ("tools__hang", {}))
     if how == "message":
@@ -493,7 +496,8 @@ def test_nothing_goes_on_in_the_trash(house, server, how):
 
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_restart(house, how):
-    """A call that waits is lost with the server, and the answer is interrupted; a server that stops does not wait."""
+    """A restart of quince interrupts an answer whose call waits for a permission. Stopping does not wait for the
+    decision."""
     server = house.start()
     id = add_stdio(server)
     chat, answer, watcher, _ = asking(house, server, id, ("tools__add", {"a": 1, "b": 2}))
@@ -509,7 +513,7 @@ def test_restart(house, how):
     chat.server = server
     message = chat.messages()[answer]
     assert message["state"] == "interrupted" and [c["state"] for c in message["calls"]] == ["stopped"]
-    # Everything is still configured, and the question can be asked again.
+    # The configuration is kept, and the question can be asked again.
     answer = chat.answer(message["parent"], message["model"], mcp=[id])
     with chat.watch(answer) as again:
         call, = again.until(lambda r: r["t"] == "calls")["calls"]
@@ -541,7 +545,7 @@ def test_huge_results_are_cut(house, server):
     assert sum(sizes) <= 384 * 1024 + 5 * 64 and min(sizes) < 100
 
 
-def test_arguments_that_are_no_object(house, server):
+def test_arguments_that_are_not_an_object(house, server):
     id = add_stdio(server, permissions="always")
     script = [[{"ev": "tool_call", "call": 0, "name": "tools__echo", "arguments": "[1"}, {"ev": "done", "reason": "tool_calls"}],
               [{"ev": "text", "text": "", "results": True}, {"ev": "done", "reason": "stop"}]]
@@ -556,8 +560,8 @@ def test_arguments_that_are_no_object(house, server):
 @pytest.mark.parametrize("tool,words", [
     ("die", "the server ended with status 3: what a pity"), ("nonsense", "not a message of the protocol"),
     ("flood", "sends without pause"), ("long", "too long")])
-def test_a_server_that_breaks_in_a_call(house, server, tool, words):
-    """The call has a result that says so; the server is started again later, after a pause."""
+def test_a_server_that_fails_during_a_call(house, server, tool, words):
+    """The call fails with the reason as its result, and the server can be started again."""
     id = add_stdio(server, permissions="always")
     call = one_call(house, server, id, tool)
     assert call["state"] == "failed" and words in call["result"], call
@@ -567,7 +571,7 @@ def test_a_server_that_breaks_in_a_call(house, server, tool, words):
     assert one_call(house, server, id, "add", {"a": 1, "b": 2})["result"] == "3"
 
 
-def test_a_call_that_hangs_ends(house, server):
+def test_a_call_that_hangs_times_out(house, server):
     id = add_stdio(server, permissions="always", call_s=1)
     call = one_call(house, server, id, "hang")
     assert (call["state"], call["result"]) == ("failed", "the server did not answer within 1 s")
@@ -588,20 +592,20 @@ def test_a_server_that_does_not_start(server, mode, words):
 
 @pytest.mark.parametrize("mode,n", [("pages", len(mcp_server.TOOLS)), ("banner", len(mcp_server.TOOLS)), ("toolless", 0),
                                     ("old", len(mcp_server.TOOLS)), ("endless-pages", 64)])
-def test_servers_that_are_strange_but_right(server, mode, n):
+def test_unusual_but_valid_servers(server, mode, n):
     ready = refresh(server, add_stdio(server, mode=mode))
     assert (ready["state"], len(ready["tools"])) == ("ready", n)
 
 
-def test_there_is_no_such_program(server):
+def test_a_program_that_does_not_exist(server):
     reply = server.post("/internal/mcp", {"name": "n", "kind": "stdio", "command": "no-such-program"})
     assert "no program 'no-such-program'" in refresh(server, reply.json["id"])["error"]
     patch(server, reply.json["id"], command="/dev/null")
     assert refresh(server, reply.json["id"])["state"] == "failed"
 
 
-def test_failures_in_a_row_wait_longer(house, server):
-    """A server that fails is not started by each answer; refresh does not wait."""
+def test_the_pause_grows_with_each_failure(house, server):
+    """An answer does not start a failed server before the pause is over; a refresh does."""
     id = add_stdio(server, mode="die")
     for _ in range(4):
         failed = refresh(server, id)
@@ -625,14 +629,14 @@ def test_a_server_that_is_killed_is_started_again(house, server):
     assert one_call(house, server, id, "add", {"a": 1, "b": 2})["result"] == "3"
 
 
-def test_tools_change(house, server):
+def test_a_server_adds_a_tool(house, server):
     id = add_stdio(server, permissions="always")
     n = len(refresh(server, id)["tools"])
     one_call(house, server, id, "more")
     wait_until(lambda: len(look(server, id)["tools"]) == n + 1, what="the new tool")
 
 
-def test_what_the_server_asks_is_refused(house, server):
+def test_requests_of_the_server_are_answered(house, server):
     id = add_stdio(server, permissions="always")
     one_call(house, server, id, "ask")
 
@@ -642,7 +646,7 @@ def test_what_the_server_asks_is_refused(house, server):
     assert {m["id"]: m.get("error", {}).get("code", m.get("result")) for m in got} == {"p": {}, 77: -32601}
 
 
-def test_a_server_that_changes_or_goes_in_a_call(house, server):
+def test_a_server_that_is_changed_or_deleted_during_a_call(house, server):
     id = add_stdio(server, permissions="always")
     chat, answer, watcher, _ = asking(house, server, id, ("tools__hang", {}))
     assert patch(server, id, call_s=10).status == 200
@@ -660,7 +664,7 @@ def test_a_server_that_changes_or_goes_in_a_call(house, server):
 
 # ---- the sandbox ----
 
-def test_what_a_program_may_do(house, server, tmp_path):
+def test_files_that_a_program_can_use(house, server, tmp_path):
     secret, shared, free = tmp_path / "secret", tmp_path / "shared", tmp_path / "free"
     secret.write_text("secret")
     shared.write_text("shared")
@@ -679,8 +683,9 @@ def test_what_a_program_may_do(house, server, tmp_path):
     assert call("write", "x") == ("done", str(server.data_dir / "mcp" / id / "x"))
 
 
-def test_a_program_may_not_reach_the_data_folder(server, tmp_path):
-    """Neither by a folder that contains it, nor by one of its files, nor by a symbolic link."""
+def test_a_program_cannot_reach_the_data_folder(server, tmp_path):
+    """A server is refused if its configuration names a folder around the data folder, something in it, or a symbolic
+    link to it."""
     link, program = tmp_path / "link", server.data_dir.parent / "program"
     link.symlink_to(server.data_dir)
     program.write_text("#!/bin/sh")
@@ -701,7 +706,7 @@ def test_a_program_may_not_reach_the_data_folder(server, tmp_path):
 
 
 def test_a_program_cannot_widen_its_sandbox(house, server, tmp_path):
-    """A path in a folder that it may change may have become a symbolic link."""
+    """A configured path inside a folder that the program can change may have been replaced by a symbolic link."""
     free, secret, user = tmp_path / "free", tmp_path / "secret", tmp_path / "user"
     free.mkdir(), secret.mkdir(), (free / "docs").mkdir()
     (secret / "x").write_text("secret"), (free / "docs" / "x").write_text("free"), user.symlink_to(free / "docs")
@@ -722,13 +727,13 @@ def test_a_program_cannot_widen_its_sandbox(house, server, tmp_path):
 
 
 def landlock():
-    """The version of the kernel's Landlock; below 1: none."""
+    """Returns the version of the kernel's Landlock; below 1: the kernel has none."""
     libc = ctypes.CDLL(None)
     return libc.syscall(444, ctypes.c_void_p(None), ctypes.c_size_t(0), ctypes.c_uint32(1))
 
 
-def test_what_a_program_may_call(house, server):
-    """It cannot use quince's API, which would take it for its user, nor services of the user's session."""
+def test_system_calls_and_ports_of_a_program(house, server):
+    """A program cannot use quince's API, which would take it for the user, or services of the user's session."""
     id = add_stdio(server, permissions="always")
     with socket.create_server(("127.0.0.1", 0)) as other:
         got = json.loads(one_call(house, server, id, "reach", {"port": server.port, "other": other.getsockname()[1],
@@ -742,8 +747,8 @@ def test_what_a_program_may_call(house, server):
     assert landlock() < 6 or got["kill"] == "EPERM"
 
 
-def test_a_program_is_ended_when_ports_change(house):
-    """A new port would be open to it."""
+def test_a_change_of_ports_ends_programs(house):
+    """The rules of the running program do not cover a new port, so the program is ended."""
     server = house.start()
     id = add_stdio(server, permissions="always")
     refresh(server, id)
@@ -770,8 +775,8 @@ def test_the_environment_of_a_program(house):
 
 
 @pytest.mark.parametrize("how", ["delete", "kill"])
-def test_nothing_outlives_the_server(house, server, how):
-    """Not even a process that has left its session and lost its parent."""
+def test_no_process_outlives_the_server(house, server, how):
+    """Processes that have left the program's session and lost their parent are ended, too."""
     id = add_stdio(server, permissions="always")
     one_call(house, server, id, "spawn")
     wait_until(lambda: len(processes(server)) >= 2, what="its process")
@@ -782,8 +787,8 @@ def test_nothing_outlives_the_server(house, server, how):
     none_left(server)
 
 
-def test_nothing_outlives_the_keeper(house, server):
-    """The process that ends everything can be killed itself."""
+def test_no_process_outlives_the_keeper(house, server):
+    """If the keeper, which normally ends all processes, is killed, they end as well."""
     id = add_stdio(server, permissions="always")
     one_call(house, server, id, "child")
     assert len(processes(server)) == 2
@@ -795,7 +800,8 @@ def test_nothing_outlives_the_keeper(house, server):
 
 
 def test_the_folder_of_a_deleted_server(house, server, tmp_path):
-    """It goes when the program has ended, which writes until then; links are not followed, no depth is too deep."""
+    """The folder is removed after the program, which still writes to it, has ended. Symbolic links are not followed,
+    and a very deep tree is removed, too."""
     kept, folders = tmp_path / "kept", server.data_dir / "mcp"
     kept.mkdir()
     (kept / "x").write_text("kept")
@@ -818,8 +824,8 @@ def test_the_folder_of_a_deleted_server(house, server, tmp_path):
     assert (kept / "x").read_text() == "kept" and (folders / other).exists()
 
 
-def test_folders_without_a_server(house, server):
-    """As after the end of quince between the deletion of a server and that of its folder."""
+def test_folders_without_a_server_are_removed(house, server):
+    """Folders of deleted servers may remain if quince ends before it has removed them; the next start removes them."""
     id = add_stdio(server)
     refresh(server, id)
     lost = server.data_dir / "mcp" / "lost" / "x"
@@ -864,7 +870,7 @@ def test_http_session_lost(house, server, lose, state):
 
 
 def test_http_session_lost_at_a_notification(house, server):
-    """The next request learns of it, and begins a new session."""
+    """The next request gets the status 404, too, and begins a new session."""
     with mcp_server.serving() as s:
         id = add_http(server, s.url, call_s=1)
         refresh(server, id)
@@ -877,7 +883,7 @@ def test_http_session_lost_at_a_notification(house, server):
 
 
 def test_http_replies_without_end(house, server):
-    """Replies to notifications that never end are closed after a time limit, and do not delay later requests."""
+    """Endless replies to notifications are closed after a time limit, and do not delay later requests."""
     with mcp_server.serving() as s:
         s.endless_at = "notifications/initialized"
         id = add_http(server, s.url)
@@ -890,7 +896,7 @@ def test_http_replies_without_end(house, server):
 
 
 @pytest.mark.release
-def test_what_a_process_for_http_may_use(server):
+def test_limits_of_the_process_for_http(server):
     with mcp_server.serving() as s:
         refresh(server, add_http(server, s.url))
         pid = server.process.pid
@@ -925,16 +931,16 @@ def test_http_no_server_at_the_address(server):
 
 @pytest.mark.parametrize("tool,words", [("flood", "sends without pause"), ("long", "too long"), ("nonsense", "not a message"),
                                         ("hang", "within 1 s")])
-def test_http_that_misbehaves_in_a_call(house, server, tool, words):
+def test_http_that_misbehaves_during_a_call(house, server, tool, words):
     with mcp_server.serving() as s:
         id = add_http(server, s.url, call_s=1 if tool == "hang" else 30)
         call = one_call(house, server, id, tool)
         assert call["state"] == "failed" and words in call["result"], call
 
 
-# ---- beside ----
+# ---- events, export, database ----
 
-def test_clients_are_told(house, server):
+def test_changes_are_sent_as_events(house, server):
     with contextlib.closing(server.connect()) as c:
         c.request("GET", "/internal/chats/events")
         events = c.getresponse()
@@ -956,8 +962,8 @@ def test_exports_have_no_servers(house, server):
     assert SECRET.encode() not in export.body and b'"result":"3"' in export.body.replace(b'": "', b'":"')
 
 
-def test_servers_that_cannot_be_read(house):
-    """The answer comes without their tools, and says so."""
+def test_an_error_of_the_database_is_reported(house):
+    """If the servers cannot be read from the database, the answer is made without tools, and reports the error."""
     server = house.start()
     id = add_stdio(server)
     model = house.model(server, "slow", tokens=50, token_ms=20)
@@ -973,8 +979,8 @@ def test_servers_that_cannot_be_read(house):
     assert (one["id"], one["tools"]) == (id, 0) and one["error"], one
 
 
-def test_an_earlier_database_is_taken_over(house):
-    """Version 2 of chats.db, without the table of MCP servers."""
+def test_an_earlier_database_is_migrated(house):
+    """Version 2 of chats.db has no table of MCP servers; the start adds it."""
     server = house.start()
     chat = Chat(server)
     server.stop()

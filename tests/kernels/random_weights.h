@@ -1,5 +1,5 @@
-/* Random weights of each type. They are quantised once per process and then repeated: quantising a
- * type with a grid takes longer than the products under test. */
+/* Random weights of each type. The same weights are quantised once per process and repeated,
+ * because quantising a type with a grid takes longer than the products under test. */
 #ifndef QN_TEST_RANDOM_WEIGHTS_H
 #define QN_TEST_RANDOM_WEIGHTS_H
 
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements after which they recur: 85 blocks of 256, so that rows of neighbouring experts differ.
- */
+/* The weights repeat after 85 blocks of 256 elements, so that rows of neighbouring experts
+ * differ. */
 enum { RANDOM_WEIGHTS = 85 * 256 };
 
 struct random_weights {
-    char *file;    /* as a model file has them; NULL: not made yet */
-    float *values; /* what they stand for */
+    char *file;    /* the weights in the format of a model file; NULL: not made yet */
+    float *values; /* the same weights, dequantised */
 };
 
 static inline const struct random_weights *random_weights_of(enum qn_dtype dtype)
@@ -33,7 +33,7 @@ static inline const struct random_weights *random_weights_of(enum qn_dtype dtype
     if (!m->file || !m->values)
         abort();
     for (int i = 0; i < RANDOM_WEIGHTS; i++) {
-        float s = 0; /* sum of four uniform numbers: near enough to normal, and bounded */
+        float s = 0; /* sum of four uniform numbers: close to a normal distribution, and bounded */
         for (int k = 0; k < 4; k++)
             s += (float)(qn_rng_u64(&rng) >> 40) / 16777216.0f - 0.5f;
         m->values[i] = s * 1.7f;
@@ -43,7 +43,8 @@ static inline const struct random_weights *random_weights_of(enum qn_dtype dtype
     return m;
 }
 
-/* Writes n weights as a file has them, and their values. n: whole blocks. */
+/* Writes n weights to `file`, in the format of a model file, and their dequantised values to
+ * `values`. n: a multiple of the block size. */
 static inline void random_weights_fill(enum qn_dtype dtype, void *file, float *values, int64_t n)
 {
     const struct random_weights *from = random_weights_of(dtype);

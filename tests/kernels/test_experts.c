@@ -64,7 +64,7 @@ static void with_every_device(void (*test)(void))
         if (!cpu_kernels_all[i]->supported())
             continue;
         setenv("QUINCE_ISA", cpu_kernels_all[i]->name, 1);
-        /* The tests of a sanitizer's build are short: with several threads alone. */
+        /* Builds with sanitizers run a short version of this test, with three threads only. */
         for (int threads = getenv("QUINCE_TEST_QUICK") ? 3 : 1; threads <= 3; threads += 2) {
             struct qn_error e;
             qn_rng_init(&rng, 11);

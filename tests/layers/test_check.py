@@ -84,7 +84,7 @@ def test_what_the_list_of_the_contract_names_exists(name):
 
 @pytest.mark.parametrize("target", sorted((ROOT / "tests" / "fuzz").glob("fuzz_*.c")), ids=lambda p: p.stem)
 def test_each_fuzz_target_has_a_corpus_and_a_dictionary(target):
-    """So that it can be replayed."""
+    """tests/fuzz/replay.c needs both."""
     corpus = target.parent / "corpus" / target.stem.removeprefix("fuzz_")
     assert any(p.is_file() for p in corpus.glob("*")), corpus
     assert target.with_suffix(".dict").exists()

@@ -97,7 +97,7 @@ def honest(port, over, out, how):
                 problems.append(f"an honest request: {problem}")
 
     async def lateness(late):
-        """Of this process: a piece that came meanwhile was read late."""
+        """Records when this process woke up late: pieces that arrived in that time were read late."""
         while not over.is_set():
             due = time.monotonic() + TOKEN_S
             await asyncio.sleep(TOKEN_S)
@@ -113,7 +113,7 @@ def honest(port, over, out, how):
 
 
 def processor_times(pid):
-    """(seconds it ran, seconds it waited for a processor) of a process's first thread."""
+    """Returns (seconds of running, seconds of waiting for a processor) of the first thread of a process."""
     try:
         ran, waited, _ = pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()
     except (OSError, ValueError):
@@ -122,8 +122,8 @@ def processor_times(pid):
 
 
 def sleeper(_, over, out, pids):
-    """When it was to wake up, and when it did, in the honest model's pace; and at each time what processor time these
-    processes have had: (when, [(ran, waited), ...])."""
+    """Sleeps again and again for the time in which the honest model makes a token. Sends two lists: (due, actual) of
+    each wake-up that was late, and (time, [(ran, waited) of each process in pids]) at each wake-up."""
     late, had = [], []
     while not over.is_set():
         due = time.monotonic() + TOKEN_S
@@ -277,8 +277,8 @@ def attacker(port, over, out, how):
 # ---- judging ----
 
 class Late:
-    """When the machine was busy: the process that only sleeps, the model that is not attacked, or the process that
-    reads the streams was late."""
+    """The times when the machine was busy, because one of these was late: the process that only sleeps, the model
+    that is not attacked, or the process that reads the streams."""
 
     def __init__(self, slept, control, reader=()):
         waits = [*slept, *reader, *((begin + TOKEN_S, end) for begin, end in control if end - begin > TOKEN_S + LATE_S)]
@@ -304,7 +304,7 @@ def percentile(values, p):
 
 
 def tell_processors(had, names, begin, end):
-    """Prints how long each process ran and waited between two times."""
+    """Prints for each process how long it ran, and how long it waited for a processor, from `begin` to `end`."""
     times = [t for t, _ in had]
     first, last = (had[min(len(had) - 1, max(0, bisect.bisect(times, t) - 1 + after))][1]
                    for t, after in ((begin, 0), (end, 1)))

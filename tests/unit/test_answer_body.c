@@ -112,7 +112,8 @@ static void parameters(void **state)
     }
 }
 
-/* Tools of MCP servers follow those of the request; the ids of the servers are not sent. */
+/* The MCP tools follow the tools of the request. The member "mcp", the ids of the servers, is not
+ * sent to the engine. */
 static void tools(void **state)
 {
     (void)state;
@@ -142,7 +143,7 @@ static void tools(void **state)
     }
 }
 
-/* Which servers and which tools of its own an answer has. */
+/* Reads the MCP servers and the names of the client's own tools from parameters. */
 static void tools_of_parameters(void **state)
 {
     (void)state;

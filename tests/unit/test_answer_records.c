@@ -100,8 +100,8 @@ static void from_the_beginning(void **state)
     expect(&v, &c, "");
 }
 
-/* Calls that the server runs are shown whenever one changes, also to a client that comes later; at
- * the end, the answer that goes on. */
+/* The record "calls" is sent whenever a call changes, also to a client that connects later. The
+ * last record names the next answer. */
 static void calls_of_the_server(void **state)
 {
     (void)state;

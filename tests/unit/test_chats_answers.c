@@ -139,8 +139,9 @@ static void set_calls(const char *message, const char *calls)
     ok();
 }
 
-/* Calls are stored while the answer is unfinished; then the next answer is begun with its end. */
-static void an_answer_calls_and_goes_on(void **state)
+/* The calls of an unfinished answer are stored. When it is finished, the next answer begins in the
+ * same transaction. */
+static void answer_with_calls_is_continued(void **state)
 {
     (void)state;
     static const char done[] = "[{\"id\":\"c\",\"state\":\"done\",\"result\":\"r\"}]";
@@ -169,7 +170,7 @@ static void an_answer_calls_and_goes_on(void **state)
                                           .next_params = "{\"seed\":1}"},
                     on_found, NULL);
     ok();
-    assert_int_equal(found.n_messages, 3); /* the path to the next one */
+    assert_int_equal(found.n_messages, 3); /* the path that ends with the next answer */
     assert_string_equal(found.messages[1].calls, done);
     const struct qn_chat_message *m = &found.messages[2];
     assert_int_equal(m->state, QN_CHAT_QUEUED);
@@ -183,11 +184,12 @@ static void an_answer_calls_and_goes_on(void **state)
     assert_int_equal(m->state, QN_CHAT_DONE);
     set_calls(next, "[]");
     qn_chats_set_calls(chats, a, "[]", on_found, NULL);
-    assert_int_equal(await(), QN_ENOTFOUND); /* it is finished */
+    assert_int_equal(await(), QN_ENOTFOUND); /* the answer is already finished */
 }
 
-/* After a restart no call of an interrupted answer waits; texts that look like states stay. */
-static void calls_end_with_the_server(void **state)
+/* A restart interrupts the answer: its calls that asked or ran are stopped. Strings in their
+ * arguments that look like a state are not changed. */
+static void restart_stops_unfinished_calls(void **state)
 {
     (void)state;
     const char *a = begin("o", question);
@@ -211,7 +213,8 @@ static void a_deleted_chat_ends_its_answers(void **state)
     assert_int_equal(append(a, false, "y"), QN_ENOTFOUND);
 }
 
-/* Finishes an answer that would be continued; returns the messages of the result: 3 if it was. */
+/* Finishes an answer and asks for a next one. Returns the number of messages in the result: 3 (the
+ * path to the next answer) if it has begun, otherwise 1. */
 static size_t go_on(const char *message)
 {
     qn_chats_finish(
@@ -223,8 +226,8 @@ static size_t go_on(const char *message)
     return found.n_messages;
 }
 
-/* Neither in a deleted chat nor below a deleted message does an answer go on. */
-static void nothing_goes_on_where_it_is_deleted(void **state)
+/* An answer in a deleted chat, or below a deleted message, is not continued. */
+static void deleted_answers_are_not_continued(void **state)
 {
     (void)state;
     const bool yes = true;
@@ -240,8 +243,9 @@ static void nothing_goes_on_where_it_is_deleted(void **state)
     assert_int_equal(go_on(b), 1);
 }
 
-/* Many deletions are told as one, but for those that end answers. */
-static void many_deletions_tell_of_answers(void **state)
+/* The deletion of many chats is reported by one event, except that chats with unfinished answers
+ * get their own. */
+static void bulk_deletion_reports_chats_with_answers(void **state)
 {
     (void)state;
     enum { N = 20 };
@@ -257,7 +261,7 @@ static void many_deletions_tell_of_answers(void **state)
     assert_string_equal(qn_buf_cstr(&told), "o:chat(t) o:all");
 }
 
-/* Changes the database while it is closed. */
+/* Closes the database, executes the SQL, and opens it again. */
 static void edit(const char *sql)
 {
     char path[80];
@@ -270,8 +274,9 @@ static void edit(const char *sql)
     open_chats();
 }
 
-/* With room for less than another message, calls and results stay, and the message says why. */
-static void answers_end_where_there_is_no_room(void **state)
+/* If the chat has no room for the next answer, calls and results are kept, and the finish of the
+ * message is QN_CHATS_FULL. */
+static void no_next_answer_without_room(void **state)
 {
     (void)state;
     static const char done[] = "[{\"id\":\"c\",\"state\":\"done\",\"result\":\"r\"}]";
@@ -349,12 +354,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_is_continued, setup, remove_world),
         cmocka_unit_test_setup_teardown(the_path_is_one_branch, setup, remove_world),
         cmocka_unit_test_setup_teardown(an_answer_is_limited, setup, remove_world),
-        cmocka_unit_test_setup_teardown(an_answer_calls_and_goes_on, setup, remove_world),
-        cmocka_unit_test_setup_teardown(calls_end_with_the_server, setup, remove_world),
+        cmocka_unit_test_setup_teardown(answer_with_calls_is_continued, setup, remove_world),
+        cmocka_unit_test_setup_teardown(restart_stops_unfinished_calls, setup, remove_world),
         cmocka_unit_test_setup_teardown(a_deleted_chat_ends_its_answers, setup, remove_world),
-        cmocka_unit_test_setup_teardown(nothing_goes_on_where_it_is_deleted, setup, remove_world),
-        cmocka_unit_test_setup_teardown(many_deletions_tell_of_answers, setup, remove_world),
-        cmocka_unit_test_setup_teardown(answers_end_where_there_is_no_room, setup, remove_world),
+        cmocka_unit_test_setup_teardown(deleted_answers_are_not_continued, setup, remove_world),
+        cmocka_unit_test_setup_teardown(bulk_deletion_reports_chats_with_answers, setup,
+                                        remove_world),
+        cmocka_unit_test_setup_teardown(no_next_answer_without_room, setup, remove_world),
         cmocka_unit_test_setup_teardown(killing_loses_nothing_reported, setup, remove_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* lib/confine: programs of others that may use the network. Each case has a process of its own, for
- * nothing that is given up comes back. */
+/* Tests the restrictions of lib/confine for foreign programs that may use the network. Each case
+ * runs in a process of its own, because restrictions cannot be lifted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,8 @@ static void in_process(int (*fn)(void))
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* What a foreign tool may do. */
+/* Returns 0 if the sandbox for tools allows and forbids the right calls, otherwise the number of
+ * the failed check. */
 static int use_tools(void)
 {
     static const int elsewhere[][3] = {

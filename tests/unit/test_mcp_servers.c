@@ -1,5 +1,6 @@
-/* The router's side of MCP servers, with scripts in the place of quince-mcp: starts, calls, ends,
- * pauses after failures, and what a process in foreign hands might write. The clock jumps. */
+/* Tests the router's side of MCP servers, with shell scripts in place of quince-mcp: starts, calls,
+ * ends, pauses after failures, and lines that a compromised process might write. The clock is moved
+ * forward instead of waiting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@
 int64_t __real_qn_now_ms(void);
 int64_t __wrap_qn_now_ms(void);
 
-static int64_t ahead_ms; /* how far the clock has jumped */
+static int64_t ahead_ms; /* milliseconds by which the clock was moved forward */
 
 int64_t __wrap_qn_now_ms(void)
 {
@@ -35,7 +36,7 @@ int64_t __wrap_qn_now_ms(void)
 static char dir[64], program[80], folder[80];
 static struct qn_loop *loop;
 static struct qn_mcp *mcp;
-static int told; /* calls of `changed` */
+static int told; /* number of calls of the callback `changed` */
 
 static void on_changed(void *ctx, const char *owner)
 {
@@ -44,7 +45,7 @@ static void on_changed(void *ctx, const char *owner)
     told++;
 }
 
-/* The program is a shell script, which has the socket as descriptor 3. */
+/* Writes the shell script that replaces quince-mcp. Its descriptor 3 is the socket. */
 static void write_script(const char *text)
 {
     char temp[100];
@@ -54,7 +55,8 @@ static void write_script(const char *text)
     fprintf(f, "#!/bin/sh\nread -r first <&3\n%s\n", text);
     assert_int_equal(fclose(f), 0);
     assert_int_equal(chmod(temp, 0700), 0);
-    assert_int_equal(rename(temp, program), 0); /* a shell may still be reading the earlier one */
+    /* Replaced by renaming, because a shell may still be reading the old script. */
+    assert_int_equal(rename(temp, program), 0);
 }
 
 static size_t own_ports(void *ctx, int out[static QN_MCP_PORTS_MAX])
@@ -96,7 +98,7 @@ static int end(void **state)
     return system(command);
 }
 
-/* ---- waiting ---- */
+/* ---- wants, calls and states ---- */
 
 static struct qn_chat_mcp stored(void)
 {
@@ -110,7 +112,7 @@ static struct qn_chat_mcp stored(void)
                                 .permissions = "{}"};
 }
 
-static struct qn_error settled; /* code QN_OK: the tools came */
+static struct qn_error settled; /* error of the last want; code QN_OK: the tools were listed */
 
 static void on_settled(void *ctx, const struct qn_error *e)
 {
@@ -119,7 +121,8 @@ static void on_settled(void *ctx, const struct qn_error *e)
     qn_loop_stop(loop);
 }
 
-/* Waits for the tools; returns the error's message. */
+/* Wants the tools of the server and waits for the outcome; returns the error's message, "" if
+ * none. */
 static const char *want(const struct qn_chat_mcp *m, bool admin, bool again)
 {
     struct qn_mcp_want w = {.fn = on_settled};
@@ -180,7 +183,7 @@ static void until(enum qn_mcp_state s)
 
 /* ---- cases ---- */
 
-static void a_server(void **state)
+static void start_list_and_call(void **state)
 {
     (void)state;
     write_script(
@@ -201,7 +204,7 @@ static void a_server(void **state)
     assert_false(failed);
     assert_string_equal(result, "ab");
     assert_true(told >= 2);
-    /* what the program was told */
+    /* the lines that the program has received */
     char path[100], text[1024] = "", expected[1024];
     snprintf(path, sizeof path, "%s.first", program);
     until(QN_MCP_READY);
@@ -222,8 +225,8 @@ static void a_server(void **state)
     assert_string_equal(text, expected);
 }
 
-/* Each of these ends the process, and a call and a want say why. */
-static void bad_lines(void **state)
+/* Each script makes the start fail, and the want reports the reason. */
+static void failed_starts_report_the_reason(void **state)
 {
     (void)state;
     static const struct {
@@ -243,7 +246,7 @@ static void bad_lines(void **state)
     struct qn_chat_mcp m = stored();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         write_script(rows[i].script);
-        m.revision++; /* begins anew */
+        m.revision++; /* a new revision restarts the server at once */
         const char *why = want(&m, true, false);
         if (!strstr(why, rows[i].words))
             fail_msg("%s: %s", rows[i].words, why);
@@ -261,7 +264,7 @@ static void pauses_after_failures(void **state)
         assert_int_equal(v.state, QN_MCP_FAILED);
         assert_in_range(v.retry_ms, expected - 900, expected);
         assert_non_null(strstr(want_tools(), "it can be started again in"));
-        call(); /* has a result at once, too */
+        call(); /* fails at once, too */
         assert_true(failed && strstr(result, "it can be started again in"));
         ahead_ms += v.retry_ms;
         expected = 2 * expected < QN_MCP_BACKOFF_MAX_MS ? 2 * expected : QN_MCP_BACKOFF_MAX_MS;
@@ -269,8 +272,8 @@ static void pauses_after_failures(void **state)
     struct qn_chat_mcp m = stored();
     assert_true(*want_tools());
     write_script("printf '%s\\n' '" READY "' '" TOOL "' '" LISTED "' >&3; read -r line <&3");
-    assert_true(*want(&m, true, false));           /* in the pause */
-    assert_string_equal(want(&m, true, true), ""); /* a refresh does not wait */
+    assert_true(*want(&m, true, false));           /* during the pause */
+    assert_string_equal(want(&m, true, true), ""); /* a refresh (again = true) skips the pause */
 }
 
 static void an_idle_server_ends(void **state)
@@ -280,12 +283,12 @@ static void an_idle_server_ends(void **state)
     assert_string_equal(want_tools(), "");
     ahead_ms += QN_MCP_IDLE_MS;
     until(QN_MCP_OFF);
-    assert_int_equal(look().n_tools, 1); /* they are remembered */
+    assert_int_equal(look().n_tools, 1); /* the list of tools is kept */
     assert_string_equal(want_tools(), "");
     assert_int_equal(look().state, QN_MCP_READY);
 }
 
-static void a_server_that_hangs(void **state)
+static void start_and_call_time_out(void **state)
 {
     (void)state;
     struct qn_chat_mcp m = stored();
@@ -296,7 +299,7 @@ static void a_server_that_hangs(void **state)
     qn_loop_run(loop);
     assert_string_equal(settled.message, "the server did not answer in time; it can be started "
                                          "again in 1 s");
-    /* a call */
+    /* a call that gets no result */
     write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
     ahead_ms += QN_MCP_BACKOFF_MS;
     assert_string_equal(want_tools(), "");
@@ -308,8 +311,8 @@ static void a_server_that_hangs(void **state)
     assert_string_equal(result, "the server did not answer in time");
 }
 
-/* A program that is ready, and stops itself before it has listed its tools. */
-static void a_list_that_never_comes(void **state)
+/* The process reports READY but never lists its tools. */
+static void list_times_out(void **state)
 {
     (void)state;
     struct qn_chat_mcp m = stored();
@@ -320,7 +323,7 @@ static void a_list_that_never_comes(void **state)
     ahead_ms += QN_MCP_START_MS + QN_MCP_GRACE_MS;
     qn_loop_run(loop);
     assert_non_null(strstr(settled.message, "the server did not answer in time"));
-    /* when they are listed anew */
+    /* the same for a later list */
     write_script("printf '%s\\n' '" READY "' '" LISTED "' >&3; while read -r line <&3; do :; done");
     ahead_ms += QN_MCP_BACKOFF_MS;
     assert_string_equal(want_tools(), "");
@@ -330,7 +333,7 @@ static void a_list_that_never_comes(void **state)
     assert_non_null(strstr(settled.message, "the server did not answer in time"));
 }
 
-static void who_may(void **state)
+static void barred_disabled_and_deleted_servers(void **state)
 {
     (void)state;
     struct qn_chat_mcp m = stored();
@@ -353,7 +356,7 @@ static void who_may(void **state)
 
 /* ---- limits of processes ---- */
 
-/* Wants the tools of one of many servers; returns the error's message. */
+/* Wants the tools of server n of the owner; returns the error's message, "" if none. */
 static const char *want_of(const char *owner, int n)
 {
     char id[QN_CHATS_ID_DIGITS + 1];
@@ -399,7 +402,7 @@ static void processes_of_an_owner_are_limited(void **state)
         qn_mcp_call_cancel(&calls[i]);
 }
 
-/* A new owner gets a process although others have taken all. */
+/* When other owners use all processes, a new owner still gets one: an idle process is ended. */
 static void processes_of_all_are_limited(void **state)
 {
     (void)state;
@@ -416,7 +419,7 @@ static void processes_of_all_are_limited(void **state)
     assert_int_equal(state_of("emil", 0), QN_MCP_READY);
 }
 
-static void cancelled_and_changed(void **state)
+static void cancelled_calls_and_changed_servers(void **state)
 {
     (void)state;
     struct qn_chat_mcp m = stored();
@@ -436,9 +439,9 @@ static void cancelled_and_changed(void **state)
     assert_false(look().listed);
 }
 
-/* A call does not use a process that was started with other rights; one that waits for the tools is
- * told why they do not come. */
-static void other_rights(void **state)
+/* A call is not sent to a process that was started for a client with other rights. If a restart for
+ * such a client interrupts a want, the want reports this reason. */
+static void clients_with_other_rights(void **state)
 {
     (void)state;
     struct qn_chat_mcp m = stored();
@@ -475,16 +478,16 @@ static void other_rights(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {CASE(a_server),
-                                       CASE(bad_lines),
+    const struct CMUnitTest tests[] = {CASE(start_list_and_call),
+                                       CASE(failed_starts_report_the_reason),
                                        CASE(pauses_after_failures),
                                        CASE(an_idle_server_ends),
-                                       CASE(a_server_that_hangs),
-                                       CASE(a_list_that_never_comes),
-                                       CASE(who_may),
+                                       CASE(start_and_call_time_out),
+                                       CASE(list_times_out),
+                                       CASE(barred_disabled_and_deleted_servers),
                                        CASE(processes_of_an_owner_are_limited),
                                        CASE(processes_of_all_are_limited),
-                                       CASE(cancelled_and_changed),
-                                       CASE(other_rights)};
+                                       CASE(cancelled_calls_and_changed_servers),
+                                       CASE(clients_with_other_rights)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* A session with an MCP server: what is sent, what is made of the server's messages, and when it
- * ends. Expected messages are from the protocol's specification. */
+/* Tests a session with an MCP server: which messages are sent, how the server's messages are
+ * handled, and when the session ends. Expected messages follow the MCP specification. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct qn_buf sent; /* messages to the server, one a line */
+static struct qn_buf sent; /* messages to the server, one per line */
 static struct qn_buf told; /* lines to the router */
 static struct qn_session *s;
 static int64_t now;
@@ -65,7 +65,8 @@ static void expect(struct qn_buf *of, const char *text)
     qn_buf_clear(of);
 }
 
-/* Up to an empty list of tools; ids 1 and 2 are used. */
+/* Initialises the session and answers its list request with no tools. JSON-RPC ids 1 and 2 are used
+ * up. */
 static void start(void)
 {
     say("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-03-26\","
@@ -75,7 +76,7 @@ static void start(void)
     qn_buf_clear(&told);
 }
 
-static void beginning(void **state)
+static void initialize_and_list(void **state)
 {
     (void)state;
     expect(&sent, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":"
@@ -113,7 +114,7 @@ static void calls(void **state)
                   "{\"name\":\"add\",\"arguments\":{\"a\":1}}}\n"
                   "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":"
                   "{\"name\":\"x\",\"arguments\":{}}}\n");
-    /* answers come in any order, also as an array */
+    /* responses may come in any order, and as a JSON-RPC batch (an array) */
     say("[{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32602,\"message\":\"no\"}},"
         "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"2\"}]"
         ","
@@ -122,7 +123,8 @@ static void calls(void **state)
                   "(-32602)\"}\n"
                   "{\"is\":\"text\",\"id\":7,\"s\":\"2\"}\n"
                   "{\"is\":\"result\",\"id\":7,\"error\":true}\n");
-    say("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}"); /* a second time: it is passed over */
+    /* a second response to the same request is ignored */
+    say("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}");
     qn_session_call(s, 9, "x", "7", 5000, now);
     expect(&told, "{\"is\":\"failed\",\"id\":9,\"message\":\"the arguments are not a JSON "
                   "object\"}\n");
@@ -151,7 +153,7 @@ static void time_and_cancelling(void **state)
     assert_false(qn_session_is_down(s));
 }
 
-static void what_the_server_asks(void **state)
+static void requests_of_the_server(void **state)
 {
     (void)state;
     start();
@@ -161,7 +163,8 @@ static void what_the_server_asks(void **state)
     expect(&sent, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{}}\n"
                   "{\"jsonrpc\":\"2.0\",\"id\":9,\"error\":{\"code\":-32601,\"message\":\"Method "
                   "not found\"}}\n");
-    /* the tools have changed: they are listed again, but not at once after the last time */
+    /* after list_changed the tools are requested again, but not within QN_SESSION_RELIST_MS of the
+     * last list */
     say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
     qn_session_tick(s, now);
     expect(&sent, "");
@@ -171,7 +174,8 @@ static void what_the_server_asks(void **state)
     expect(&told, "");
 }
 
-/* Reports the end with these words. */
+/* Checks that the session has reported QN_MCP_UP_DOWN with this text, and that it does nothing any
+ * more. */
 static void expect_down(const char *words)
 {
     assert_true(qn_session_is_down(s));
@@ -184,7 +188,7 @@ static void expect_down(const char *words)
     expect(&told, "");
 }
 
-static void nonsense(void **state)
+static void invalid_message(void **state)
 {
     (void)state;
     start();
@@ -206,7 +210,7 @@ static void flood(void **state)
 {
     (void)state;
     start();
-    for (int i = 0; i < 3 * QN_SESSION_FLOOD_MESSAGES / 2; i++) { /* at half the allowed pace */
+    for (int i = 0; i < 3 * QN_SESSION_FLOOD_MESSAGES / 2; i++) { /* at half the allowed rate */
         now += 2 * QN_SESSION_FLOOD_MS / QN_SESSION_FLOOD_MESSAGES;
         say("{\"method\":\"notifications/progress\"}");
     }
@@ -217,7 +221,7 @@ static void flood(void **state)
     expect_down("without pause");
 }
 
-static void no_answer(void **state)
+static void initialize_times_out(void **state)
 {
     (void)state;
     now += 30000;
@@ -225,15 +229,16 @@ static void no_answer(void **state)
     expect_down("within 30 s");
 }
 
-static void other_revision(void **state)
+static void unsupported_revision(void **state)
 {
     (void)state;
     say("{\"id\":1,\"result\":{\"protocolVersion\":\"1999-01-01\"}}");
     expect_down("revision '1999-01-01'");
 }
 
-/* A session that the server has forgotten: calls are sent again in a new one, once. */
-static void lost(void **state)
+/* After the server has lost the session, its calls are sent again in a new session. A call that is
+ * lost a second time fails. */
+static void session_lost(void **state)
 {
     (void)state;
     start();
@@ -314,16 +319,16 @@ static void names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {CASE(beginning),
+    const struct CMUnitTest tests[] = {CASE(initialize_and_list),
                                        CASE(calls),
                                        CASE(time_and_cancelling),
-                                       CASE(what_the_server_asks),
-                                       CASE(nonsense),
+                                       CASE(requests_of_the_server),
+                                       CASE(invalid_message),
                                        CASE(banner),
                                        CASE(flood),
-                                       CASE(no_answer),
-                                       CASE(other_revision),
-                                       CASE(lost),
+                                       CASE(initialize_times_out),
+                                       CASE(unsupported_revision),
+                                       CASE(session_lost),
                                        CASE(long_results),
                                        cmocka_unit_test(names)};
     return cmocka_run_group_tests(tests, NULL, NULL);

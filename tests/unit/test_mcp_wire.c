@@ -1,5 +1,5 @@
-/* Lines between the router and quince-mcp: what is written is read again, and lines that a process
- * in foreign hands might write are refused. */
+/* Tests the lines between the router and quince-mcp: lines that are written can be parsed again,
+ * and invalid lines, which a compromised process might write, are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void expect(const struct qn_mcp_up *up, const char *line)
     qn_buf_deinit(&schema);
 }
 
-static void lines(void **state)
+static void written_lines_are_parsed(void **state)
 {
     (void)state;
     expect(
@@ -65,7 +65,7 @@ static void lines(void **state)
            "{\"is\":\"down\",\"message\":\"why\"}\n");
 }
 
-static void refused(void **state)
+static void invalid_lines_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
@@ -102,7 +102,7 @@ static void refused(void **state)
     qn_buf_deinit(&schema);
 }
 
-/* One byte more than each limit. */
+/* Strings of exactly the maximum length are accepted; one byte more is refused. */
 static void limits(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void limits(void **state)
         }
 }
 
-static void program(void **state)
+static void program_line(void **state)
 {
     static const char *const bad[] = {"{\"is\":\"program\",\"pid\":1}",
                                       "{\"is\":\"program\",\"pid\":-7}",
@@ -163,7 +163,8 @@ static void program(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(refused),
-                                       cmocka_unit_test(limits), cmocka_unit_test(program)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(written_lines_are_parsed),
+                                       cmocka_unit_test(invalid_lines_are_refused),
+                                       cmocka_unit_test(limits), cmocka_unit_test(program_line)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

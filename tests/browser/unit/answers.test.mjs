@@ -125,12 +125,12 @@ test("calls as they are shown, whatever an imported message has", () => {
   assert.equal(pretty('{"a":[1]}'), '{\n  "a": [\n    1\n  ]\n}');
   assert.equal(pretty("[1"), "[1");
   assert.equal(pretty('{"b": {}, "a": [ ], "c": "\\u00e4 {\\"x\\": 1}"}'), '{\n  "b": {},\n  "a": [],\n  "c": "ä {\\"x\\": 1}"\n}');
-  /* What is allowed reads as it is: nothing changes the direction. */
+  /* Characters that change the text direction are escaped, so that the user sees what is really allowed. */
   assert.equal(prettyArguments('{"a":"x\u202ey"}'), '{\n  "a": "x\\u202ey"\n}');
   assert.equal(shownCalls([{ tool: "a\u2067b" }], true)[0].tool, "a\\u2067b");
 });
 
-test("results that nothing has answered", () => {
+test("an answer with results but without a next answer", () => {
   const message = { role: "assistant", state: "done", finish: "tool_calls", calls: [{ result: "" }] };
   assert.equal(awaitsNext(message), true);
   for (const other of [{ state: "stopped" }, { finish: "stop" }, { calls: [{ result: "" }, {}] }, { calls: [] }, { role: "user" }])

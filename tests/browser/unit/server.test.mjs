@@ -236,7 +236,7 @@ const PROGRAM = { kind: "stdio", name: "files", command: "npx", args: ["-y", "it
 test("a form that is not changed changes nothing", () => {
     assert.deepEqual(mcp.changesOf(mcp.formOf(WEB), WEB), {});
     assert.deepEqual(mcp.changesOf(mcp.formOf(PROGRAM), PROGRAM), {});
-    /* An argument that no line of the field could be stays as well. */
+    /* Arguments that cannot be a line of the text field (empty, or with a line break) are kept, too. */
     const odd = { ...PROGRAM, args: ["two\nlines", ""] };
     assert.deepEqual(mcp.changesOf(mcp.formOf(odd), odd), {});
 });
