@@ -43,8 +43,9 @@ BUILDS = {
 
 # A short run that includes the stage asan runs most tests only on that build, because it finds more faults. The release
 # build then runs only tests of kernels and networks (label "release" in tests/CMakeLists.txt), tests that are shorter or
-# weaker under sanitizers (@pytest.mark.release) or take long there (@pytest.mark.heavy), and the files below: examples from documents, whose endpoints have tests
-# of their own, and the real engine's answers, whose C code also runs in tests/contract and tests/golden.
+# weaker under sanitizers (@pytest.mark.release) or take long there (@pytest.mark.heavy), and the files below: examples
+# from documents, whose endpoints have tests of their own, and the real engine's answers, whose C code also runs in
+# tests/contract and tests/golden.
 NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade", "starter", "starter_facts",
                   "starter_truth"]
 
@@ -271,7 +272,8 @@ class Run:
             print(f"[{time.monotonic() - self.began:5.0f} s] {text}", flush=True)
 
     def wanted(self, lane):
-        # The build with the address sanitizer also runs the fuzz targets, on their corpora and changes of them.
+        # The build with the address sanitizer already runs the fuzz targets, on their corpora and random changes of
+        # these.
         return [part for part in lane if part[1] in self.stages and not (self.shared and part[1] == "fuzz")]
 
     def build_one(self, name):

@@ -8,7 +8,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(AT_ROOT index.html sw.js manifest.webmanifest favicon.svg) # served at /NAME; all others below /ui/BUILD/
-set(PRELOADED app.js) # with all that it imports: @PRELOAD@ in index.html asks for them at once
+set(PRELOADED app.js) # @PRELOAD@ in index.html preloads this module and all that it imports
 set(BUILD_DIGITS 16)                                           # QN_PAGE_BUILD_DIGITS
 set(PATH_MAX 79)                                               # QN_PAGE_PATH_MAX
 
@@ -47,8 +47,8 @@ function(base64_of_sha256 hex out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# Appends a module of the page and those that it imports to the list `modules`. A path that the import map names stands in
-# index.html.
+# Appends a module of the page, and all modules that it imports, to the list `modules`. Names that are not relative
+# paths are looked up in the import map of index.html.
 function(add_module path)
   if(path IN_LIST modules)
     return()
