@@ -357,6 +357,10 @@ def main():
     long_variants = "--all" in sys.argv[1:]
     if long_variants:
         os.environ["QUINCE_TEST_ALL"] = "1"
+    # pytest compiles each file of tests once, not once for each worker of each stage. In build/, because sources stay
+    # free of files that a run writes.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / "build" / "pycache")
     wanted = [name for name in sys.argv[1:] if name != "--all"]
     unknown = [name for name in wanted if name not in STAGES]
     if unknown:
