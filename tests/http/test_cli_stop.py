@@ -122,7 +122,8 @@ def test_the_log_of_a_started_server_is_trimmed(home):
         wait_until(lambda: cli("load", "user.none").returncode == 1 and previous.exists(), what="a second file")
         assert cli("run", "user.last", "hello").returncode == 1
         lines = cli("logs").out.splitlines()
-        assert "user.last" in lines[-1]
+        of_requests = [line for line in lines if " warn loop " not in line]  # a busy machine adds such lines
+        assert "user.last" in of_requests[-1]
         written = previous.read_text() + log.read_text()
         assert all(written.count(line + "\n") == 1 for line in lines)
         assert log.stat().st_size < limit and previous.stat().st_size < limit + 4096

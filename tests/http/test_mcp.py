@@ -17,6 +17,8 @@ from mcp_kit import (PROGRAM, PYTHON, add_http, add_stdio, ask, call_events, cha
 from test_doors import ADMIN, BOTH, KEY, bearer
 
 SECRET, TOKEN = "s3cret-value-of-a-variable", "t0ken-of-a-server"
+# A model that is answering yet when a test begins to watch: a finished answer has no record "tools".
+UNHURRIED = {"tokens": 5, "token_ms": 100}
 
 
 # ---- configuration ----
@@ -151,7 +153,7 @@ def test_a_key_that_lost_admin_rights_cannot_run_programs(house):
     assert patch(server, id, key, command="/bin/true").status == 403
     assert server.post(f"/internal/mcp/{id}/refresh", {}, headers=key).status == 403
     registered = server.post("/v1/models/register", {"model_name": "user.five", "recipe": "llamacpp", "checkpoint": str(
-        fake_model(house.tmp_path, tokens=5))}, headers=bearer(ADMIN))
+        fake_model(house.tmp_path, **UNHURRIED))}, headers=bearer(ADMIN))
     assert registered.status == 200, registered.body
     chat = Chat(server, key)
     with chat.watch(chat.answer(chat.say("Hi"), "user.five", mcp=[id])) as watcher:
@@ -207,7 +209,7 @@ def test_missing_disabled_and_failing_servers_are_skipped(house, server):
     off = add_stdio(server, "off", enabled=False)
     dead = add_stdio(server, "dead", mode="die")
     chat = Chat(server)
-    answer = chat.answer(chat.say("Hi"), house.model(server, "five", tokens=5), mcp=["0" * 32, off, dead])
+    answer = chat.answer(chat.say("Hi"), house.model(server, "five", **UNHURRIED), mcp=["0" * 32, off, dead])
     with chat.watch(answer) as watcher:
         assert watcher.end()["state"] == "done"
         servers, = [r["servers"] for r in watcher.records if r["t"] == "tools"]
@@ -611,7 +613,7 @@ def test_the_pause_grows_with_each_failure(house, server):
         failed = refresh(server, id)
     assert 4000 < failed["retry_ms"] <= 8000
     chat = Chat(server)
-    answer = chat.answer(chat.say("Hi"), house.model(server, "five", tokens=5), mcp=[id])
+    answer = chat.answer(chat.say("Hi"), house.model(server, "five", **UNHURRIED), mcp=[id])
     with chat.watch(answer) as watcher:
         watcher.end()
         servers, = [r["servers"] for r in watcher.records if r["t"] == "tools"]
