@@ -20,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("QUINCE_TEST_BUILD", ROOT / "build"))
 PROGRAM = BUILD / "bin" / "quinced"
 SANITIZED = PROGRAM.exists() and any(mark in PROGRAM.read_bytes() for mark in (b"__asan_init", b"__tsan_init"))
+THREAD_SANITIZED = PROGRAM.exists() and b"__tsan_init" in PROGRAM.read_bytes()
 QUICK = os.environ.get("QUINCE_TEST_QUICK") == "1"
 START_TIMEOUT_S = 150
 PATIENCE_S = 150  # for anything that should take far less, on a machine that stands still for a while
