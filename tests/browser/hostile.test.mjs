@@ -5,7 +5,8 @@ import { HOSTILE } from "./hostile_outputs.mjs";
 import { useRig } from "./rig.mjs";
 
 const rig = useRig();
-const SLOWEST_MS = 1500; // of one rendering; a machine that tests in parallel is slow
+const SLOWEST_MS = 1500; // of one rendering
+const TRIES = 5; // at a text that took longer: other work of the machine does not count, so the fastest does
 
 const TOGETHER = 20; // texts that are rendered below each other, before a frame is drawn
 
@@ -83,7 +84,12 @@ rig.journey(`${HOSTILE.length} hostile outputs are inert`, { path: null }, async
     for (const [i, { wrong, slowest }] of (await page.evaluate(render, some.map(([, text]) => text))).entries()) {
       const name = some[i][0];
       if (wrong.length) found.push(`${name}: ${wrong.join("; ")}`);
-      if (slowest > SLOWEST_MS) slow.push(`${name}: ${Math.round(slowest)} ms`);
+      let fastest = slowest;
+      for (let n = 1; fastest > SLOWEST_MS && n < TRIES; n++) {
+        const [again] = await page.evaluate(render, [some[i][1]]);
+        fastest = Math.min(fastest, again.slowest);
+      }
+      if (fastest > SLOWEST_MS) slow.push(`${name}: ${Math.round(fastest)} ms`);
     }
   }
   assert.deepEqual(found, []);
