@@ -44,6 +44,25 @@ rig.journey("while its scripts are loaded the page shows its frame", {}, async (
   assert.equal(await page.locator("nav .brand").count(), 1);
 });
 
+// The view's code arrives after the frame is drawn and before Preact runs the effects of that rendering, which it does
+// at the next frame, or after a short time without one: both are put off here.
+rig.journey("a view that arrives between two steps of the first rendering is shown", { path: null }, async ({ page, open }) => {
+  const LATE_MS = 1500;
+  await page.addInitScript((late) => {
+    const { setTimeout, requestAnimationFrame } = window;
+    window.early = true;
+    window.requestAnimationFrame = (run) => window.early ? setTimeout(run, late) : requestAnimationFrame(run);
+    window.setTimeout = (run, ms, ...more) => setTimeout(run, window.early && ms > 20 && ms < 200 ? late : ms, ...more);
+    setTimeout(() => window.early = false, late);
+  }, LATE_MS);
+  await page.route("**/views/models/index.js", async (route) => {
+    await page.locator(".toasts").waitFor({ state: "attached" });
+    await route.continue();
+  });
+  await open("/app/models");
+  await page.getByRole("heading", { level: 1 }).waitFor();
+});
+
 rig.journey("it speaks the reader's language", { language: "de" }, async ({ page, t }) => {
   assert.equal(await page.evaluate(() => document.documentElement.lang), "de");
   await page.getByRole("link", { name: t("nav.models"), exact: true }).waitFor();

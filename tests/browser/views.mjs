@@ -43,7 +43,7 @@ async function withoutMediaModels({ page, server }) {
   await page.locator("#main .empty").first().waitFor();
 }
 
-const SERVE_MCP = { name: "sums", kind: "stdio", ...mcpCommand(), read: ["/tmp"], env: { KEY: "x" } };
+const SERVE_MCP = { name: "sums", kind: "stdio", ...mcpCommand(), read: ["/usr/share"], env: { KEY: "x" } };
 
 /** Prepare the server view: without MCP servers, or with one that has listed its tools and one that fails. */
 async function withoutMcp({ page, server }) {

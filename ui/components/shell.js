@@ -60,19 +60,19 @@ export function startView() {
 /* The view of the current address; its code is loaded at its first use. Meanwhile nothing is shown:
  * the previous view, still on screen, would read the new address as one of its own. */
 function View() {
-    const name = nameOf(route.value.view);
+    const name = nameOf(route.value.view), module = loaded[name];
     const [, setCount] = useState(0);
     const [error, setError] = useState(null);
     useEffect(() => {
         let live = true;
         setError(null);
-        if (!loaded[name])
+        if (!module) /* by now it may be loaded, but it was not when this was rendered */
             load(name).then(() => live && setCount((n) => n + 1), (e) => live && setError(e));
         return () => {
             live = false;
         };
     }, [name]);
-    const shown = loaded[name] && name, before = useRef(null);
+    const shown = module && name, before = useRef(null);
     useLayoutEffect(() => { /* before the view, which may name what it shows */
         document.title = `${t(`nav.${name}`)} – quince`;
     }, [name]);
@@ -83,7 +83,7 @@ function View() {
     }, [shown]);
     if (error)
         return html`<${ErrorBox} error=${error} retry=${() => location.reload()} />`;
-    return shown && html`<${loaded[shown]} key=${shown} />`;
+    return module && html`<${module} key=${name} />`;
 }
 
 export function Shell() {
