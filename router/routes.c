@@ -214,9 +214,12 @@ const struct qn_route *qn_route_at(size_t i)
 static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* Whether path matches the pattern; if so, hit->id points to the text at {id}, or is NULL. */
+/* Whether path, which begins with a slash, matches the pattern; if so, hit->id points to the text
+ * at {id}, or is NULL. */
 static bool matches(const char *pattern, const char *path, struct qn_route_hit *hit)
 {
+    if (pattern[1] != path[1]) /* of most rows; {id} is nowhere the first part of a path */
+        return false;
     const char *brace = strchr(pattern, '{');
     hit->id = NULL;
     hit->id_len = 0;
@@ -232,12 +235,14 @@ static bool matches(const char *pattern, const char *path, struct qn_route_hit *
     return true;
 }
 
-static bool row_has(const struct qn_route *row, const char *path, struct qn_route_hit *hit)
+/* unversioned: qn_path_unversioned(path). */
+static bool row_has(const struct qn_route *row, const char *path, const char *unversioned,
+                    struct qn_route_hit *hit)
 {
-    const char *rest = qn_path_unversioned(path);
     if ((row->places & QN_AT_ROOT) && matches(row->pattern, path, hit))
         return true;
-    return (row->places & QN_AT_PREFIXES) && rest && matches(row->pattern, rest, hit);
+    return (row->places & QN_AT_PREFIXES) && unversioned &&
+           matches(row->pattern, unversioned, hit);
 }
 
 static void write_methods(const bool has[static METHODS], struct qn_route_hit *hit)
@@ -256,11 +261,14 @@ static void write_methods(const bool has[static METHODS], struct qn_route_hit *h
 enum qn_route_found qn_route_find(const char *method, const char *path, struct qn_route_hit *hit)
 {
     const char *wanted = qn_str_eq(method, "HEAD") ? "GET" : method;
+    const char *unversioned = qn_path_unversioned(path);
     bool has[METHODS] = {false}, any = false;
     struct qn_route_hit at;
     *hit = (struct qn_route_hit){0};
+    if (*path != '/')
+        return QN_ROUTE_NO_PATH;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (!row_has(&table[i], path, &at))
+        if (!row_has(&table[i], path, unversioned, &at))
             continue;
         any = true;
         if (!hit->row && qn_str_eq(table[i].method, wanted)) {

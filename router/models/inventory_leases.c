@@ -254,6 +254,8 @@ void qn_lease_displace(struct qn_lease *x)
 void qn_inventory_tell_displaced(struct qn_inventory *inv)
 {
     struct qn_error e;
+    if (!inv->displaced.first)
+        return;
     struct list gone = inv->displaced;
     inv->displaced = (struct list){0};
     qn_fail(
