@@ -23,8 +23,8 @@ void qn_infer_cancel(struct qn_infer_run *r, const char *why)
 {
     qn_info("infer", "id=%s cancelled=%s ms=%lld", r->id, why,
             (long long)(qn_now_ms() - r->began_ms));
-    qn_infer_note(r, QN_REQUEST_CANCELLED, r->reply.started ? 200 : 0, "");
-    qn_meter_end(&r->meter, QN_METER_CANCELLED);
+    if (!r->aside) /* otherwise the worker is still writing what would be noted */
+        qn_infer_note_cancelled(r);
     qn_infer_let_go(r);
     qn_infer_free(r);
 }

@@ -56,3 +56,9 @@ void qn_infer_note(struct qn_infer_run *r, enum qn_request_end end, int status, 
     qn_requests_add(list_of(r), &facts, r->capture);
     r->capture = NULL;
 }
+
+void qn_infer_note_cancelled(struct qn_infer_run *r)
+{
+    qn_infer_note(r, QN_REQUEST_CANCELLED, r->reply.started ? 200 : 0, "");
+    qn_meter_end(&r->meter, QN_METER_CANCELLED);
+}

@@ -70,9 +70,11 @@ static void back(void *ctx)
 {
     struct qn_infer_run *r = ctx;
     struct qn_error e = {0};
+    r->aside = false;
+    if (r->ended) /* cancelled while the worker was busy: nothing else ends a run then */
+        qn_infer_note_cancelled(r);
     if (!qn_infer_is_back(r))
         return;
-    r->aside = false;
     if (r->late)
         qn_infer_late_words(r, &e);
     else if (r->with->serving->stopping && !r->open && !r->jobs)

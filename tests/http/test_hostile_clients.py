@@ -282,6 +282,9 @@ def test_clients_that_leave_while_their_request_is_read(house):
     late = server.post(path, body, headers={"Content-Type": "application/json", "X-Request-Timeout": "0.001"})
     assert late.status == 504, late.body
     assert server.chat(name).status == 200
+    # Those that left while a worker read their request are in the list of requests too.
+    ends = lambda: {r["end"] for r in server.get("/internal/requests").json["requests"]}  # noqa: E731
+    wait_until(lambda: ends() == {"cancelled", "failed", "completed"}, what="the notes of all")
 
 
 MANAGEMENT = ["/v1/load", "/v1/unload", "/v1/models/register", "/v1/delete", "/v1/pull", "/v1/install", "/v1/params",
