@@ -220,6 +220,74 @@ which key brings back earlier input
 what does ctrl-r do in the chat
 do the arrow keys work in the chat
 """)
+intent("page_chats", do="""
+find [the|my] [old|earlier|saved|stored] chats of the page
+[keep|save|store] [a|the|my] [conversation|chat] [in|of] the [page|browser]
+see [my|the] chats of the page [again|from another browser]
+back up [the|my] chats of the page
+""", np="""
+chats.db
+the file chats.db
+the page's chats
+the chats of the page
+the conversations in the page
+""", q="""
+where [are|does quince keep] the chats of the page
+where does the page [keep|save|store] [my|its|the] [chats|conversations]
+are [my|the] [chats|conversations] in the [page|browser] [kept|saved|stored]
+does the page [keep|save|remember] [my|old] [chats|conversations]
+can other users [read|see] my chats in the page
+who [sees|can read|can see] my conversations in the page
+do my chats leave my computer when i use the page
+are [chats|conversations] in the page lost when i close the [browser|tab]
+which file holds the page's [chats|conversations]
+""")
+intent("mcp", do="""
+[use|add|connect|set up|configure] [an mcp server|mcp servers|mcp|mcp tools]
+[use|add] tools of [an mcp server|mcp servers]
+let [a|the|my] model [call|use] tools in [a chat|the page|the browser]
+give [a|the|my] model tools in the page
+choose the tools of a chat
+paste an mcpServers object
+connect the [chat|page] to [an mcp server|my tools]
+""", np="""
+mcp
+mcp servers
+an mcp server
+the model context protocol
+mcp tools
+tools in the page
+tools in a chat
+""", q="""
+does quince [support|speak|have|know] mcp
+does quince support [the model context protocol|mcp servers|mcp tools]
+can models [call|use] tools in the [page|chat|browser]
+can quince use [an mcp server|mcp servers|mcp]
+where do i add an mcp server
+where are [the tools|mcp servers] in the page
+how does a chat get tools
+is there mcp support
+what does server > tools do
+""")
+intent("mcp_permission", do="""
+allow [a|the] tool [once|always] in a chat
+refuse a tool in a chat
+decide [which|what] tools may run
+keep [a|the] model from running tools [by itself|without asking]
+""", np="""
+the permission for tools
+the permission to run a tool
+permission of mcp tools
+tools that ask for permission
+""", q="""
+why does the chat ask before a tool runs
+does [a|the] tool [run|start] without [asking|my permission|my consent]
+are mcp tools run without asking
+is there a question before a tool [runs|is run]
+can a model run tools [without asking|by itself|on its own]
+who decides whether a tool [runs|is run] in the chat
+are tools in the page safe
+""")
 intent("offline_setting", do="""
 [make|keep] {srv} offline
 forbid [all|] downloads
