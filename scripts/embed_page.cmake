@@ -3,8 +3,9 @@
 #
 #   cmake -DSOURCE=DIR -DOUT=DIR -DGZIP=PROGRAM -P scripts/embed_page.cmake
 #
-# Every file is embedded as it is and, where that is smaller, compressed with gzip. The build's id is a checksum of all
-# files; @BUILD@ in the files at the server's root stands for it, so that the page's addresses change with its files.
+# Every file is embedded without its comments and, where that is smaller, compressed with gzip. The build's id is a
+# checksum of all files and of this one; @BUILD@ in the files at the server's root stands for it, so that the page's
+# addresses change with its files.
 cmake_minimum_required(VERSION 3.25)
 
 set(AT_ROOT index.html sw.js manifest.webmanifest favicon.svg) # served at /NAME; all others below /ui/BUILD/
@@ -72,11 +73,20 @@ function(add_module path)
   set(modules ${modules} PARENT_SCOPE)
 endfunction()
 
+# Removes the block comments of a text in JavaScript or CSS that stand on lines of their own or at the end of a line.
+# They are a seventh of what a browser would load.
+function(without_comments text out)
+  set(comment "/\\*([^*]|\\*+[^*/])*\\*+/")
+  string(REGEX REPLACE "(^|\n)([ \t]*${comment}[ \t]*\n)+" "\\1" text "${text}")
+  string(REGEX REPLACE "[ \t]+${comment}[ \t]*\n" "\n" text "${text}")
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
 file(GLOB_RECURSE paths LIST_DIRECTORIES false RELATIVE ${SOURCE} ${SOURCE}/*)
 list(FILTER paths EXCLUDE REGEX "(^|/)\\.|~$|^vendor/LOCK$|^package\\.json$") # the last two are of the source alone
 list(SORT paths)
 
-set(sums "")
+file(SHA256 ${CMAKE_CURRENT_LIST_FILE} sums)
 foreach(path ${paths})
   file(SHA256 ${SOURCE}/${path} sum)
   string(APPEND sums "${path} ${sum}\n")
@@ -106,7 +116,13 @@ foreach(path ${paths})
   else()
     get_filename_component(folder ${OUT}/files/${path} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})
-    file(COPY_FILE ${SOURCE}/${path} ${OUT}/files/${path})
+    if(path MATCHES "\\.(js|css)$" AND NOT path MATCHES "^vendor/")
+      file(READ ${SOURCE}/${path} text)
+      without_comments("${text}" text)
+      file(WRITE ${OUT}/files/${path} "${text}")
+    else()
+      file(COPY_FILE ${SOURCE}/${path} ${OUT}/files/${path})
+    endif()
   endif()
 endforeach()
 execute_process(COMMAND ${GZIP} -9nkf ${paths} WORKING_DIRECTORY ${OUT}/files COMMAND_ERROR_IS_FATAL ANY)

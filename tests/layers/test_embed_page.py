@@ -69,3 +69,14 @@ def test_all_that_the_start_imports_is_asked_for_at_once(page, tmp_path):
     links = re.findall(r'<link rel="modulepreload" href="([^"]+)">\n', (tmp_path / "out" / "files" / "index.html").read_text())
     assert sorted(links) == [f"/ui/{build}/{path}" for path in ("a.js", "app.js", "lib/b.js")]
     assert 'index.html has no "c" in its import map' in re.sub(r"\s+", " ", page({**files, "a.js": 'import "c";'}))
+
+
+def test_comments_are_left_out(page, tmp_path):
+    code = ("/* The start,\n * of two lines. */\n/***/\nconst a = \"image/*\", b = '*/'; /* both */\n  /* inner */\n"
+            "const c = `[/*x*/; ]`; /* of\n two lines */\nf(/* here */ 1); // a \\n line\n\n/* last */\n")
+    page({"a.js": code, "a.css": "/* x */\na { b: c } /* y */\n", "vendor/a.js": "/* licence */\n"})
+    files = tmp_path / "out" / "files"
+    assert (files / "a.js").read_text() == ("const a = \"image/*\", b = '*/';\nconst c = `[/*x*/; ]`;\n"
+                                            "f(/* here */ 1); // a \\n line\n\n")
+    assert (files / "a.css").read_text() == "a { b: c }\n"
+    assert (files / "vendor" / "a.js").read_text() == "/* licence */\n"
