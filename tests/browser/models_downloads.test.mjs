@@ -10,12 +10,23 @@ const SLOW = 150000; // bytes a second: some 14 s for the 2 MB behind the starte
 
 const button = (page, t, action, name) => page.getByRole("button", { name: t(`models.job.do.${action}`).replace("{name}", name) });
 
-/** Starts a download that takes its time, and ends it in any case. */
+/** Waits until a download has received something. */
+async function begun(server, name) {
+  for (;;) {
+    const jobs = await server.api("/v1/downloads");
+    if (jobs.some((job) => job.id === `model:${name}` && job.cumulative_bytes_downloaded > 0)) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Starts downloads that take their time, one after the other, and ends them in any case. */
 async function slowly(server, models, steps) {
   await orchard.rate(SLOW);
   try {
-    for (const name of models)
+    for (const [i, name] of models.entries()) {
+      if (i > 0) await begun(server, models[i - 1]); // it looks at its files first, and so might come second
       await server.api("/v1/pull", { model_name: name, subscribe: false });
+    }
     await steps();
   } finally {
     await orchard.rate(0);
