@@ -5,11 +5,13 @@ described, ModelScope's file lists and search.
     ollama = OllamaRegistry(hub); ollama.model("library/qwen3", "0.6b", model=b"...", template=b"...")
 
 Both speak on the hub's first port; files of ModelScope are redirected to the second one."""
+import functools
 import hashlib
 import json
 import urllib.parse
 
 
+@functools.lru_cache(maxsize=64)
 def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
