@@ -49,9 +49,10 @@ BUILDS = {
 NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade", "starter", "starter_facts",
                   "starter_truth"]
 
-# Files of tests/browser that every run has, beside those without a browser (tests/browser/unit). `--all` runs every
-# journey: together they take longer than the 3 minutes that a run has for them.
-BROWSER_ALWAYS = ["texts", "key", "server_settings"]
+# Files of tests/browser that every run has, beside those without a browser (tests/browser/unit): conversations, models
+# that are here, keys and settings, and a look at every view with axe, in less than 3 minutes. `--all` runs every journey.
+BROWSER_ALWAYS = ["chat", "chat_ask", "chat_list", "chat_stream", "chat_wait", "key", "models_here", "server_settings",
+                  "shell", "texts", "views"]
 
 # Tests over HTTP that run under the thread sanitizer: those in which the loop, the workers, the catalog's thread and a
 # child's threads meet in ways of their own. `--all` runs every one.
