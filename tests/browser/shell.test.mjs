@@ -46,7 +46,7 @@ rig.journey("while its scripts are loaded the page shows its frame", {}, async (
 
 // The view's code arrives after the frame is drawn and before Preact runs the effects of that rendering, which it does
 // at the next frame, or after a short time without one: both are put off here.
-rig.journey("a view that arrives between two steps of the first rendering is shown", { path: null }, async ({ page, open }) => {
+rig.journey("a view that arrives between two steps of the first rendering is shown", { path: null }, async ({ page }) => {
   const LATE_MS = 1500;
   await page.addInitScript((late) => {
     const { setTimeout, requestAnimationFrame } = window;
@@ -59,7 +59,7 @@ rig.journey("a view that arrives between two steps of the first rendering is sho
     await page.locator(".toasts").waitFor({ state: "attached" });
     await route.continue();
   });
-  await open("/app/models");
+  await page.goto("/app/models");
   await page.getByRole("heading", { level: 1 }).waitFor();
 });
 
