@@ -3,9 +3,9 @@
 #
 #   cmake -DSOURCE=DIR -DOUT=DIR -DGZIP=PROGRAM -P scripts/embed_page.cmake
 #
-# Every file is embedded without its comments and, where that is smaller, compressed with gzip. The build's id is a
-# checksum of all files and of this one; @BUILD@ in the files at the server's root stands for it, so that the page's
-# addresses change with its files.
+# Every file is embedded, scripts and styles without their comments (but those of others, in vendor/, as they are), and,
+# where that is smaller, compressed with gzip. The build's id is a checksum of all files and of this one; @BUILD@ in the
+# files at the server's root stands for it, so that the page's addresses change with its files.
 cmake_minimum_required(VERSION 3.25)
 
 set(AT_ROOT index.html sw.js manifest.webmanifest favicon.svg) # served at /NAME; all others below /ui/BUILD/
@@ -108,21 +108,24 @@ endforeach()
 
 file(REMOVE_RECURSE ${OUT}/files)
 foreach(path ${paths})
-  if(path IN_LIST AT_ROOT)
+  set(ours FALSE)
+  if(path MATCHES "\\.(js|css)$" AND NOT path MATCHES "^vendor/")
+    set(ours TRUE)
+  endif()
+  if(ours OR path IN_LIST AT_ROOT)
     file(READ ${SOURCE}/${path} text)
-    string(REPLACE "@PRELOAD@\n" "${preload}" text "${text}")
-    string(REPLACE "@BUILD@" ${build} text "${text}")
+    if(ours)
+      without_comments("${text}" text)
+    endif()
+    if(path IN_LIST AT_ROOT)
+      string(REPLACE "@PRELOAD@\n" "${preload}" text "${text}")
+      string(REPLACE "@BUILD@" ${build} text "${text}")
+    endif()
     file(WRITE ${OUT}/files/${path} "${text}")
   else()
     get_filename_component(folder ${OUT}/files/${path} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})
-    if(path MATCHES "\\.(js|css)$" AND NOT path MATCHES "^vendor/")
-      file(READ ${SOURCE}/${path} text)
-      without_comments("${text}" text)
-      file(WRITE ${OUT}/files/${path} "${text}")
-    else()
-      file(COPY_FILE ${SOURCE}/${path} ${OUT}/files/${path})
-    endif()
+    file(COPY_FILE ${SOURCE}/${path} ${OUT}/files/${path})
   endif()
 endforeach()
 execute_process(COMMAND ${GZIP} -9nkf ${paths} WORKING_DIRECTORY ${OUT}/files COMMAND_ERROR_IS_FATAL ANY)

@@ -5,7 +5,7 @@ import { HOSTILE } from "./hostile_outputs.mjs";
 import { useRig } from "./rig.mjs";
 
 const rig = useRig();
-const SLOWEST = 15; // of one rendering, in times of HARMLESS
+const SLOWEST = 10; // of one rendering, in times of HARMLESS: 0.14 s on a machine that does nothing else
 const QUICK_MS = 300; // of one rendering: is not measured again
 const TRIES = 5; // at a text that took longer: other work of the machine does not count
 
@@ -70,7 +70,8 @@ async function render(texts) {
 }
 
 /** A long answer that means no harm: 100 kB of paragraphs, lists and code. */
-const HARMLESS = Array.from({ length: 250 }, (_, i) => `Paragraph ${i} with *emphasis*, **more of it** and \`code\`; ${"and some words ".repeat(20)}.\n\n- one\n- two\n`).join("\n");
+const HARMLESS = Array.from({ length: 250 }, (_, i) => `Paragraph ${i} with *emphasis*, **more of it** and \`code\`; ` +
+  `${"and some words ".repeat(20)}.\n\n- one\n- two\n`).join("\n");
 
 rig.journey(`${HOSTILE.length} hostile outputs are inert`, { path: null }, async ({ page, context, open, server }) => {
   const asked = [];
@@ -80,6 +81,7 @@ rig.journey(`${HOSTILE.length} hostile outputs are inert`, { path: null }, async
   });
   await open("/app/chat");
   await composer(page).waitFor();
+  await page.locator(".proposals").waitFor(); // the page has asked for what it shows at its start
   context.on("request", (request) => asked.push(request.url()));
   const found = [], slow = [];
   const timeOf = async (text) => (await page.evaluate(render, [text]))[0].slowest;
