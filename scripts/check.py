@@ -164,7 +164,8 @@ def unit(output, run):
 
 
 def unit_asan(output, run):
-    # Every golden test, each case on one or two instruction sets: the release build has the long variants of each.
+    # Runs every golden test, but each case on one or two instruction sets only, also with --all; the release build then
+    # runs them on all instruction sets and at more sizes.
     return ctest(output, "unit-asan", "build/asan", "-LE", "short" if run.long_variants else "slow",
                  ASAN_OPTIONS="detect_leaks=1", QUINCE_TEST_ALL="", **quick(run))
 

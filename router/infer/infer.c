@@ -23,7 +23,7 @@ void qn_infer_cancel(struct qn_infer_run *r, const char *why)
 {
     qn_info("infer", "id=%s cancelled=%s ms=%lld", r->id, why,
             (long long)(qn_now_ms() - r->began_ms));
-    if (!r->aside) /* otherwise the worker is still writing what would be noted */
+    if (!r->aside) /* a worker may be writing the run's members: then done when it returns */
         qn_infer_note_cancelled(r);
     qn_infer_let_go(r);
     qn_infer_free(r);

@@ -71,7 +71,7 @@ static void back(void *ctx)
     struct qn_infer_run *r = ctx;
     struct qn_error e = {0};
     r->aside = false;
-    if (r->ended) /* cancelled while the worker was busy: nothing else ends a run then */
+    if (r->ended) /* cancelled while the worker was busy; nothing else can end a run then */
         qn_infer_note_cancelled(r);
     if (!qn_infer_is_back(r))
         return;

@@ -109,8 +109,8 @@ void qn_infer_note_reply(struct qn_infer_run *r);
 /* Adds the run to the list of requests, with what is in r->out; before qn_meter_end. status: that
  * of the response, or of the error in a stream; 0: none. error: "" or its message. */
 void qn_infer_note(struct qn_infer_run *r, enum qn_request_end end, int status, const char *error);
-/* The same for a cancelled run, and ends its meter. Reads what a worker may be writing, so it MUST
- * NOT be called while r->aside. */
+/* Adds a cancelled run to the list of requests, and calls qn_meter_end. Reads members that a worker
+ * may be writing, so it MUST NOT be called while r->aside is true. */
 void qn_infer_note_cancelled(struct qn_infer_run *r);
 
 /* ---- run_reply.c ---- */

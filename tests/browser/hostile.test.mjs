@@ -5,9 +5,10 @@ import { HOSTILE } from "./hostile_outputs.mjs";
 import { useRig } from "./rig.mjs";
 
 const rig = useRig();
-const SLOWEST = 10; // of one rendering, in times of HARMLESS: 0.14 s on a machine that does nothing else
-const QUICK_MS = 300; // of one rendering: is not measured again
-const TRIES = 5; // at a text that took longer: other work of the machine does not count
+// The maximum time for one rendering, as a multiple of the time for HARMLESS, which is 0.14 s on an idle machine.
+const SLOWEST = 10;
+const QUICK_MS = 300; // a rendering that is faster than this is not measured again
+const TRIES = 5; // measurements of a slower text: one within the limit is enough, because the machine may be busy
 
 const TOGETHER = 20; // texts that are rendered below each other, before a frame is drawn
 
@@ -85,7 +86,7 @@ rig.journey(`${HOSTILE.length} hostile outputs are inert`, { path: null }, async
   context.on("request", (request) => asked.push(request.url()));
   const found = [], slow = [];
   const timeOf = async (text) => (await page.evaluate(render, [text]))[0].slowest;
-  /** Returns whether a text took too long: measured again beside HARMLESS. */
+  /** Returns whether a text takes too long, compared with HARMLESS before and after it. */
   const tooSlow = async (text) => {
     for (let n = 0; n < TRIES; n++) {
       const before = await timeOf(HARMLESS), slowest = await timeOf(text), after = await timeOf(HARMLESS);

@@ -24,7 +24,7 @@ async function slowly(server, models, steps) {
   await orchard.rate(SLOW);
   try {
     for (const [i, name] of models.entries()) {
-      if (i > 0) await begun(server, models[i - 1]); // it looks at its files first, and so might come second
+      if (i > 0) await begun(server, models[i - 1]); // otherwise this download could overtake the previous one
       await server.api("/v1/pull", { model_name: name, subscribe: false });
     }
     await steps();

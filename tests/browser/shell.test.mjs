@@ -44,8 +44,8 @@ rig.journey("while its scripts are loaded the page shows its frame", {}, async (
   assert.equal(await page.locator("nav .brand").count(), 1);
 });
 
-// The view's code arrives after the frame is drawn and before Preact runs the effects of that rendering, which it does
-// at the next frame, or after a short time without one: both are put off here.
+// The view's code arrives after the first rendering, but before Preact runs the effects of that rendering. Preact runs them
+// at the next animation frame or after a short time-out, so requestAnimationFrame and setTimeout are delayed here.
 rig.journey("a view that arrives between two steps of the first rendering is shown", { path: null }, async ({ page }) => {
   const LATE_MS = 1500;
   await page.addInitScript((late) => {

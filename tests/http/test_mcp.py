@@ -17,7 +17,8 @@ from mcp_kit import (PROGRAM, PYTHON, add_http, add_stdio, ask, call_events, cha
 from test_doors import ADMIN, BOTH, KEY, bearer
 
 SECRET, TOKEN = "s3cret-value-of-a-variable", "t0ken-of-a-server"
-# A model that is answering yet when a test begins to watch: a finished answer has no record "tools".
+# A model that is slow enough to be still answering when a test begins to watch: of a finished answer, no record "tools"
+# is sent.
 UNHURRIED = {"tokens": 5, "token_ms": 100}
 
 

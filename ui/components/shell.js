@@ -66,7 +66,7 @@ function View() {
     useEffect(() => {
         let live = true;
         setError(null);
-        if (!module) /* by now it may be loaded, but it was not when this was rendered */
+        if (!module) /* it was not loaded when this was rendered; even if it is by now, this must be rendered again */
             load(name).then(() => live && setCount((n) => n + 1), (e) => live && setError(e));
         return () => {
             live = false;
