@@ -31,8 +31,8 @@ struct qn_infer_run {
     const struct qn_infer_client *client;
     void *client_ctx;
     const struct qn_dialect *dialect;
-    const char *as;           /* the model, whatever the request names; NULL: the named one */
-    const char *name, *owner; /* of the client, for the fair queue */
+    const char *as;             /* the model, whatever the request names; NULL: the named one */
+    const char *name, *owner;   /* of the client, for the fair queue */
     const char *path;           /* for the list of requests */
     struct qn_capture *capture; /* NULL: its texts are not captured, or have been handed over */
     struct qn_request rq;
