@@ -42,6 +42,24 @@ journey("a second tab and another browser see the same answer", {}, async ({ pag
   await page.locator(".chat-row", { hasText: "share" }).first().waitFor();
 });
 
+journey("a question from another browser that is read after its answer", {}, async ({ page, another }) => {
+  await ask(page, "first");
+  const other = await another();
+  await other.open(new URL(page.url()).pathname);
+  await lastMessage(other.page).getByText("You said: first").waitFor();
+  let kept = 0;
+  await page.route("**/internal/messages/*", async (route) => {
+    const reply = await route.fetch(), { role } = await reply.json();
+    if (role === "user" && !kept++)
+      await page.waitForResponse((one) => one.url().includes("/internal/messages/") && one.request().method() === "GET");
+    await route.fulfill({ response: reply });
+  });
+  await ask(other.page, "from the other side");
+  await lastMessage(page).getByText("You said: from the other side").waitFor();
+  assert.equal(await messages(page).count(), 4);
+  assert.equal(kept, 1);
+});
+
 journey("an answer goes on when its last window is closed", {}, async ({ page, another }) => {
   rig.told.say("alone", { text: "written while nothing was open", held: 2 });
   await say(page, "alone");

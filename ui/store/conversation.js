@@ -96,8 +96,8 @@ export class Conversation {
             const message = await get(`/internal/messages/${id}`);
             batch(() => {
                 this.#set(message);
-                if (!this.tree.peek().parents.has(id))
-                    this.tree.value = withMessage(this.tree.peek(), id, message.parent ?? "");
+                if (!this.tree.peek().parents.has(id)) /* an answer may have come before its question */
+                    this.tree.value = treeOf([...this.#messages.values()].map((one) => one.peek()));
             });
         } catch {
             this.read(); /* it may have been deleted meanwhile */
