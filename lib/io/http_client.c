@@ -2,30 +2,28 @@
  * to read.
  *
  * Invariants: callbacks run only from the loop, in `on_ready` and `on_later`. If a callback cancels
- * its own post, that is freed when the callback returns; any other post is freed at once. A post
- * that waits for nothing is removed from the epoll set, which would otherwise report a broken
- * connection again and again. */
+ * its own post, that is freed when the callback returns; any other post is freed at once. */
 #include "io/http_client.h"
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "io/http_conn.h"
 #include "io/http_response.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum {
     REPLY_MAX = 64 * 1024, /* bytes kept of a reply other than 200 */
     READ_BYTES = 16 * 1024,
     CONNECT_MS = 10 * 1000,
+    LEFT_MS = 1000,          /* for the last bytes of a reply whose caller has left */
     HEADER_MAX = 16 * 1024,  /* bytes of a header's value */
     HEAD_MAX = 256 * 1024,   /* bytes of the request's head, with its target */
     CHUNK_HEAD_MAX = 64,     /* bytes of a chunk's length, or of the last chunk */
@@ -37,13 +35,14 @@ struct qn_post {
     struct qn_post *prev, *next;
     struct qn_post_events ev;
     void *ctx;
-    int fd; /* -1: none */
-    struct qn_watch *watch;
-    struct qn_timer *later;   /* reports a failure, or is the timeout of connecting */
+    struct qn_conn *conn;     /* NULL: none */
+    struct qn_timer *later;   /* reports a failure, or is the timeout of connecting or LEFT_MS */
     struct qn_buf head, body; /* unsent parts of the request */
     size_t sent;              /* bytes sent of the first of them */
     bool growing;             /* ev.more provides what follows */
     bool in_chunk;            /* a chunk was sent: its line end goes before the next chunk */
+    bool keeps;               /* the connection may be kept after the reply */
+    bool spoilt;              /* but not this one: its bytes are not where they should be */
     struct qn_response in;
     struct qn_buf reply; /* body of a reply other than 200 */
     bool connecting, paused;
@@ -51,32 +50,34 @@ struct qn_post {
     bool in_events; /* callbacks of this post are running: it must not be freed */
     bool ended;     /* its end callback is running */
     bool cancelled;
+    bool left;           /* the reply is read to its end without callbacks */
     struct qn_error why; /* set when the post has failed */
 };
 
 struct qn_http_client {
     struct qn_loop *loop;
+    struct qn_conns *conns;
     struct qn_post *posts;
     char bytes[READ_BYTES]; /* of the read whose bytes are being delivered */
 };
 
-/* If the peer has not read all of the body, it would notice an ordinary close only after reading
- * the rest; a reset arrives at once. */
-static void reset_on_close(const struct qn_post *p)
+/* Keeps the connection if both sides have said everything and the server keeps it too. */
+static void release_connection(struct qn_post *p)
 {
-    const struct linger at_once = {.l_onoff = 1};
-    setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    bool all_sent = !p->head.len && !p->body.len && !p->growing && !p->connecting;
+    bool over = p->in.done && !p->in.framing.close && !p->spoilt && p->why.code == QN_OK;
+    if (p->conn && p->keeps && all_sent && over && !p->cancelled)
+        qn_conn_keep(p->conn);
+    else
+        qn_conn_close(p->conn, p->cancelled && p->ev.more);
+    p->conn = NULL;
 }
 
 static void post_free(struct qn_post *p)
 {
     struct qn_http_client *c = p->client;
-    qn_watch_remove(p->watch);
     qn_timer_stop(p->later);
-    if (p->cancelled && p->ev.more && p->fd >= 0)
-        reset_on_close(p);
-    if (p->fd >= 0)
-        close(p->fd);
+    release_connection(p);
     qn_buf_deinit(&p->head);
     qn_buf_deinit(&p->body);
     qn_response_deinit(&p->in);
@@ -95,7 +96,7 @@ static void post_free(struct qn_post *p)
 /* Calls the head callback, if set, once, as soon as the head is complete. */
 static void tell_head(struct qn_post *p)
 {
-    if (!p->ev.head || p->headed)
+    if (!p->ev.head || p->headed || p->left)
         return;
     p->headed = true;
     p->ev.head(p->ctx, p->in.status, p->in.type);
@@ -104,7 +105,9 @@ static void tell_head(struct qn_post *p)
 static void tell_body(struct qn_post *p, const char *data, size_t n)
 {
     tell_head(p);
-    if (p->cancelled)
+    if (p->left)
+        p->spoilt = true; /* the caller took something for the end that was not */
+    if (p->cancelled || p->left)
         return;
     if (p->in.status == 200 || p->ev.head) {
         p->ev.data(p->ctx, data, n);
@@ -122,14 +125,12 @@ static void finish(struct qn_post *p)
     if (status)
         tell_head(p);
     p->ended = true;
-    if (!p->cancelled)
+    if (!p->cancelled && !p->left)
         p->ev.end(p->ctx, status, qn_buf_cstr(&p->reply), p->reply.len, &p->why);
     post_free(p);
 }
 
 /* ---- the socket ---- */
-
-static void on_ready(void *ctx, uint32_t events);
 
 /* Watches for the events that are due, which may be none. If the watch cannot be added, the post
  * has failed; the caller reports it. */
@@ -137,22 +138,14 @@ static qn_err watch(struct qn_post *p)
 {
     bool unsent = p->head.len || p->body.len || p->growing;
     uint32_t out = p->connecting || unsent ? EPOLLOUT : 0;
-    uint32_t events = out | (p->connecting || p->paused ? 0 : EPOLLIN);
-    if (!events) {
-        qn_watch_remove(p->watch);
-        p->watch = NULL;
-        return QN_OK;
-    }
-    if (!p->watch)
-        return qn_watch_add(p->client->loop, p->fd, events, on_ready, p, &p->watch, &p->why);
-    qn_watch_set(p->watch, events);
-    return QN_OK;
+    uint32_t in = p->connecting || p->paused ? 0 : EPOLLIN;
+    return qn_conn_watch(p->conn, out | in, &p->why);
 }
 
 static void on_later(void *ctx)
 {
     struct qn_post *p = ctx;
-    if (p->why.code == QN_OK)
+    if (p->why.code == QN_OK) /* or the caller has left, and nobody is told */
         qn_fail(&p->why, QN_EIO, "no connection within %d s", CONNECT_MS / 1000);
     finish(p);
 }
@@ -170,7 +163,7 @@ static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
 {
     while (p->sent<b->len && * room> 0) {
         size_t left = b->len - p->sent;
-        ssize_t n = send(p->fd, b->data + p->sent, left < *room ? left : *room,
+        ssize_t n = send(qn_conn_fd(p->conn), b->data + p->sent, left < *room ? left : *room,
                          MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
@@ -183,6 +176,7 @@ static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
             qn_buf_deinit(&p->body);
             p->sent = 0;
             p->growing = false;
+            p->spoilt = true;
             return false;
         }
         p->sent += (size_t)n;
@@ -230,7 +224,7 @@ static void send_more(struct qn_post *p, bool may_ask)
 static bool read_more(struct qn_post *p)
 {
     char *bytes = p->client->bytes;
-    ssize_t n = recv(p->fd, bytes, READ_BYTES, MSG_DONTWAIT);
+    ssize_t n = recv(qn_conn_fd(p->conn), bytes, READ_BYTES, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return false;
     if (n < 0) {
@@ -238,10 +232,12 @@ static bool read_more(struct qn_post *p)
         return true;
     }
     if (n == 0) {
+        p->spoilt = true;
         qn_response_end(&p->in, &p->why);
         return true;
     }
-    for (size_t at = 0, used; at < (size_t)n && !p->in.done && !p->cancelled; at += used) {
+    size_t at = 0;
+    for (size_t used; at < (size_t)n && !p->in.done && !p->cancelled; at += used) {
         const char *body;
         size_t body_len;
         if (qn_response_take(&p->in, bytes + at, (size_t)n - at, &used, &body, &body_len,
@@ -252,20 +248,15 @@ static bool read_more(struct qn_post *p)
         if (body_len)
             tell_body(p, body, body_len);
     }
-    return p->in.done;
+    p->spoilt = p->spoilt || at < (size_t)n;
+    return p->in.done || (p->left && p->spoilt);
 }
 
 /* True: connected. */
 static bool connected(struct qn_post *p)
 {
-    int error = 0;
-    socklen_t n = sizeof error;
-    if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &n))
-        error = errno;
-    if (error) {
-        qn_fail(&p->why, QN_EIO, "no connection: %s", strerror(error));
+    if (qn_conn_is_open(p->conn, &p->why))
         return false;
-    }
     p->connecting = false;
     qn_timer_stop(p->later);
     p->later = NULL;
@@ -289,6 +280,8 @@ static void on_ready(void *ctx, uint32_t events)
         post_free(p);
     else if (over || watch(p))
         finish(p);
+    else if (p->left && !p->later)
+        p->later = qn_timer_start(p->client->loop, LEFT_MS, 0, on_later, p);
 }
 
 /* ---- the request ---- */
@@ -368,27 +361,19 @@ static bool write_head(const struct qn_ask *ask, const struct sockaddr_in *to, c
     return !out->overflow;
 }
 
-/* Connects, which on the loopback usually succeeds at once, and sends what the socket takes. False:
- * failed, see p->why. */
+/* Sends what the socket takes, over a connection that was kept or a new one, which on the loopback
+ * is usually complete at once. False: failed, see p->why. */
 static bool begin(struct qn_post *p, const struct sockaddr_in *to)
 {
-    int on = 1;
-    p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (p->fd < 0) {
-        qn_fail_errno(&p->why, "make a socket");
+    struct qn_conns *conns = p->client->conns;
+    if (p->keeps)
+        p->conn = qn_conn_take(conns, to, on_ready, p);
+    if (!p->conn && qn_conn_open(conns, to, on_ready, p, &p->conn, &p->connecting, &p->why))
         return false;
-    }
-    /* The last piece of a long request must not wait for earlier pieces to be acknowledged. */
-    setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (connect(p->fd, (const struct sockaddr *)to, sizeof *to) == 0) {
-        send_more(p, false);
-    } else if (errno == EINPROGRESS) {
-        p->connecting = true;
+    if (p->connecting)
         p->later = qn_timer_start(p->client->loop, CONNECT_MS, 0, on_later, p);
-    } else {
-        qn_fail(&p->why, QN_EIO, "no connection: %s", strerror(errno));
-        return false;
-    }
+    else
+        send_more(p, false);
     return watch(p) == QN_OK;
 }
 
@@ -398,6 +383,7 @@ void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out)
 {
     struct qn_http_client *c = qn_xcalloc(1, sizeof *c);
     c->loop = l;
+    qn_conns_new(l, &c->conns);
     *out = c;
 }
 
@@ -405,14 +391,17 @@ void qn_http_client_free(struct qn_http_client *c)
 {
     if (!c)
         return;
+    while (c->posts && c->posts->left)
+        post_free(c->posts);
     assert(!c->posts);
+    qn_conns_free(c->conns);
     free(c);
 }
 
 /* Takes over the body's bytes, even on failure. */
 static qn_err ask_taking(struct qn_http_client *c, const struct qn_ask *ask, struct qn_buf *body,
-                         const struct qn_post_events *ev, void *ctx, struct qn_post **out,
-                         struct qn_error *e)
+                         const struct qn_post_events *ev, void *ctx, bool keeps,
+                         struct qn_post **out, struct qn_error *e)
 {
     struct sockaddr_in to;
     const char *target;
@@ -432,10 +421,10 @@ static qn_err ask_taking(struct qn_http_client *c, const struct qn_ask *ask, str
     *p = (struct qn_post){.client = c,
                           .ev = *ev,
                           .ctx = ctx,
-                          .fd = -1,
                           .head = head,
                           .body = *body,
                           .growing = ev->more != NULL,
+                          .keeps = keeps,
                           .in_chunk = body->len > 0,
                           .next = c->posts};
     *body = (struct qn_buf){0};
@@ -458,7 +447,7 @@ qn_err qn_http_ask(struct qn_http_client *c, const struct qn_ask *ask,
     size_t n = has_body(ask->method) ? ask->n : 0;
     qn_buf_init(&body, n);
     qn_buf_add(&body, ask->body, n);
-    return ask_taking(c, ask, &body, ev, ctx, out, e);
+    return ask_taking(c, ask, &body, ev, ctx, false, out, e);
 }
 
 qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer,
@@ -467,12 +456,12 @@ qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *beare
 {
     const struct qn_ask ask = {
         .method = "POST", .url = url, .bearer = bearer, .type = "application/x-ndjson"};
-    return ask_taking(c, &ask, body, ev, ctx, out, e);
+    return ask_taking(c, &ask, body, ev, ctx, true, out, e);
 }
 
 void qn_http_post_pause(struct qn_post *p, bool paused)
 {
-    if (p->ended || p->cancelled || p->paused == paused)
+    if (p->ended || p->cancelled || p->left || p->paused == paused)
         return;
     p->paused = paused;
     if (p->in_events || p->why.code != QN_OK)
@@ -488,4 +477,18 @@ void qn_http_post_cancel(struct qn_post *p)
     p->cancelled = true;
     if (!p->in_events)
         post_free(p);
+}
+
+void qn_http_post_leave(struct qn_post *p)
+{
+    if (p->ended || p->cancelled || p->left)
+        return;
+    p->left = true;
+    p->paused = false;
+    if (p->in_events || p->why.code != QN_OK)
+        return; /* on_ready and on_later go on */
+    qn_timer_stop(p->later);
+    p->later = qn_timer_start(p->client->loop, LEFT_MS, 0, on_later, p);
+    if (watch(p))
+        fail_later(p);
 }

@@ -214,13 +214,14 @@ static enum qn_next take(struct qn_link *l)
 
 static enum qn_next after_reply(struct qn_link *l)
 {
-    qn_request_tell_gone(l->http); /* a HEAD request's stream is not read */
+    bool unread = l->http->open && !l->http->complete; /* its body */
+    qn_request_tell_gone(l->http);                     /* a HEAD request's stream is not read */
     qn_request_free(l->http);
     l->http = NULL;
     qn_buf_deinit(&l->out);
     if (l->left)
         return QN_OVER;
-    if (l->closing)
+    if (l->closing || unread)
         return qn_link_linger(l);
     qn_pace_begin(&l->pace, &qn_http_idle_rule, qn_now_ms());
     return QN_GO_ON;

@@ -76,7 +76,7 @@ static bool begin_whole(struct qn_http *h, int status, const char *content_type,
         return false;
     h->done = true;
     h->status = status;
-    h->link->closing = !h->keep_alive;
+    h->link->closing = !h->keep_alive || (h->open && !h->complete);
     qn_buf_init(head, HEAD_MAX);
     write_head(h, status, content_type, (int64_t)n, head);
     return true;

@@ -161,10 +161,8 @@ static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
     struct qn_body *b = h->body;
     const char *why;
     h->open = s->ev.open_body && s->ev.open_body(s->ctx, h);
-    if (h->open) {
-        h->keep_alive = false;
+    if (h->open)
         return deliver(h);
-    }
     size_t max = 0;
     if (s->ev.large_body)
         b->dir = s->ev.large_body(s->ctx, h, &max, &b->reserve_bytes);

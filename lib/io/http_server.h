@@ -98,8 +98,8 @@ struct qn_http_events {
      * (qn_http_body_thrown). */
     bool (*unwanted_body)(void *ctx, const struct qn_http *h);
     /* MAY be set. A head has arrived: true when the request is to be delivered at once and its
-     * body, of any length, streamed to the handler (qn_http_body_read). Such a request is the last
-     * of its connection. */
+     * body, of any length, streamed to the handler (qn_http_body_read). If the reply ends before
+     * the body has arrived, the request is the last of its connection. */
     bool (*open_body)(void *ctx, const struct qn_http *h);
     /* MAY be set. A number that identifies the client of a connection, as far as it is known for
      * certain; 0: not known. Only called when there are many connections. */

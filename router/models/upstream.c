@@ -33,6 +33,7 @@ struct qn_upstream {
     struct qn_timer *wait_timer; /* waits for the second sign of the child's end */
     bool paused;
     bool in_event, cancelled;
+    bool complete;           /* the END event has been delivered */
     int status;              /* HTTP status of the response, set when it has ended */
     struct qn_error *broken; /* the connection's error; NULL: none */
     struct qn_error *death;  /* the process has ended: why; NULL: it has not */
@@ -49,7 +50,9 @@ static struct qn_error *keep_error(const struct qn_error *e)
 static void free_all(struct qn_upstream *u)
 {
     qn_child_job_end(&u->job);
-    if (u->post)
+    if (u->post && u->complete)
+        qn_http_post_leave(u->post);
+    else if (u->post)
         qn_http_post_cancel(u->post);
     qn_timer_stop(u->pump_timer);
     qn_timer_stop(u->wait_timer);
@@ -66,6 +69,7 @@ static bool give(struct qn_upstream *u, const struct qn_event *ev)
     if (last)
         qn_child_job_end(&u->job); /* the job's slot is free before the owner starts another one */
     u->in_event = true;
+    u->complete = ev->kind == QN_EV_END;
     u->fn(u->ctx, ev);
     u->in_event = false;
     if (!last && !u->cancelled)

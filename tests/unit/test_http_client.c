@@ -26,6 +26,8 @@ static int listen_fd, port;
 static pthread_t server;
 static atomic_long poured; /* bytes the server could write */
 static atomic_int hung_up; /* clients that closed on the silent server */
+static atomic_int opened;  /* connections */
+static atomic_int closed;  /* of them, those of the keeping server that the client has closed */
 static char seen[8192];    /* the last request */
 static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -55,12 +57,47 @@ static void hear_request(int fd, char rq[static 8192])
     pthread_mutex_unlock(&seen_lock);
 }
 
+#define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+
+static const struct {
+    const char *path, *reply;
+    const char *later; /* what follows after a while, or NULL */
+} keeping[] = {
+    {"/kept/whole ", CHUNKED "\r\n3\r\nend\r\n0\r\n\r\n", NULL},
+    {"/kept/gone ", CHUNKED "\r\n3\r\nend\r\n0\r\n\r\n", NULL},
+    {"/kept/close ", CHUNKED "Connection: close\r\n\r\n3\r\nend\r\n0\r\n\r\n", NULL},
+    {"/kept/surplus ", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nend?", NULL},
+    {"/kept/late ", CHUNKED "\r\n3\r\nend\r\n", "0\r\n\r\n"},
+    {"/kept/more ", CHUNKED "\r\n3\r\nend\r\n", "4\r\nmore\r\n0\r\n\r\n"},
+    {"/kept/never ", CHUNKED "\r\n3\r\nend\r\n", NULL},
+};
+
+/* Replies to requests on one connection until the client closes it, or after "/kept/gone". */
+static void keep_serving(int fd, char rq[static 8192])
+{
+    while (strstr(rq, "\r\n\r\n")) {
+        for (size_t i = 0; i < sizeof keeping / sizeof *keeping; i++) {
+            if (!strstr(rq, keeping[i].path))
+                continue;
+            say(fd, keeping[i].reply);
+            usleep(keeping[i].later ? 20000 : 0);
+            say(fd, keeping[i].later ? keeping[i].later : "");
+        }
+        if (strstr(rq, "/kept/gone "))
+            return;
+        hear_request(fd, rq);
+    }
+    closed++;
+}
+
 static void *serve_one(void *arg)
 {
     int fd = (int)(intptr_t)arg;
     char rq[8192];
     hear_request(fd, rq);
-    if (strstr(rq, "POST /pieces ")) {
+    if (strstr(rq, "POST /kept/"))
+        keep_serving(fd, rq);
+    else if (strstr(rq, "POST /pieces ")) {
         say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
         for (int i = 0; i < 3; i++) {
             say(fd, "4\r\nabc\n\r\n");
@@ -105,6 +142,7 @@ static void *serve_all(void *arg)
         int fd = accept(listen_fd, NULL, NULL);
         if (fd < 0)
             return arg;
+        opened++;
         pthread_t t;
         if (pthread_create(&t, NULL, serve_one, (void *)(intptr_t)fd) == 0)
             pthread_detach(t);
@@ -120,7 +158,7 @@ struct call {
     int ends, status;
     char body[256];
     struct qn_error e;
-    bool pause_at_first, cancel_at_first;
+    bool pause_at_first, cancel_at_first, leave_at_first;
     struct call *cancel_other;
 };
 
@@ -137,6 +175,10 @@ static void on_data(void *ctx, const void *p, size_t n)
     if (c->cancel_other) {
         qn_http_post_cancel(c->cancel_other->post);
         c->cancel_other = NULL;
+    }
+    if (c->leave_at_first) {
+        qn_http_post_leave(c->post);
+        qn_loop_stop(loop);
     }
     if (c->cancel_at_first) {
         qn_http_post_cancel(c->post);
@@ -189,6 +231,8 @@ static int set_up(void **state)
     socklen_t n = sizeof a;
     poured = 0;
     hung_up = 0;
+    opened = 0;
+    closed = 0;
     listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(listen_fd, (struct sockaddr *)&a, sizeof a), 0);
     assert_int_equal(listen(listen_fd, 16), 0);
@@ -354,6 +398,94 @@ static void cancelling_from_within_callbacks(void **state)
     qn_buf_deinit(&never.got);
 }
 
+static void whole_call(const char *path)
+{
+    struct call c = {0};
+    call(&c, path, "x", 1);
+    qn_loop_run(loop);
+    assert_int_equal(c.ends, 1);
+    assert_int_equal(c.status, 200);
+    assert_string_equal(qn_buf_cstr(&c.got), "end");
+    qn_buf_deinit(&c.got);
+}
+
+static void connections_are_kept_for_the_next_job(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        whole_call("/kept/whole");
+    assert_int_equal(opened, 1);
+    struct call a = {0}, b = {0}; /* two at the same time need two */
+    call(&a, "/kept/whole", "x", 1);
+    call(&b, "/kept/whole", "x", 1);
+    while (a.ends + b.ends < 2)
+        qn_loop_run(loop);
+    assert_int_equal(opened, 2);
+    for (int i = 0; i < 3; i++)
+        whole_call("/kept/whole");
+    assert_int_equal(opened, 2);
+    qn_buf_deinit(&a.got);
+    qn_buf_deinit(&b.got);
+}
+
+/* A connection whose bytes are not where they should be, or that its server will close, is not used
+ * again. */
+static void spoilt_connections_are_not_kept(void **state)
+{
+    (void)state;
+    const char *paths[] = {"/kept/surplus", "/kept/close"};
+    for (int i = 0; i < 2; i++) {
+        whole_call(paths[i]);
+        whole_call("/kept/whole");
+        whole_call(paths[i]); /* on the connection that was kept */
+        assert_int_equal(opened, 2 * i + 2);
+    }
+}
+
+/* Also when the loop has had no turn in which it could notice. */
+static void a_kept_connection_that_is_closed_costs_nothing(void **state)
+{
+    (void)state;
+    whole_call("/kept/gone");
+    usleep(50 * 1000); /* until the server's thread has closed it */
+    whole_call("/kept/whole");
+    assert_int_equal(opened, 2);
+}
+
+/* The caller has what it needs; the connection is kept if the rest is the end alone. */
+static void a_caller_that_leaves_gives_its_connection_back(void **state)
+{
+    (void)state;
+    struct call whole = {.leave_at_first = true}, late = whole, more = whole, never = whole;
+    call(&whole, "/kept/whole", "x", 1);
+    qn_loop_run(loop);
+    call(&late, "/kept/late", "x", 1);
+    qn_loop_run(loop);
+    run_for(100);
+    assert_int_equal(opened, 1);
+    call(&more, "/kept/more", "x", 1);
+    qn_loop_run(loop);
+    run_for(100);
+    whole_call("/kept/whole");
+    assert_int_equal(opened, 2);
+    while (closed < 1)
+        run_for(5);
+    call(&never, "/kept/never", "x", 1);
+    qn_loop_run(loop);
+    while (closed < 2) /* after a second */
+        run_for(5);
+    assert_int_equal(whole.ends + late.ends + more.ends + never.ends, 0);
+    assert_int_equal(whole.bytes + late.bytes + more.bytes + never.bytes, 4 * 3);
+    struct call last = {.leave_at_first = true};
+    call(&last, "/kept/never", "x", 1); /* and the client may end before */
+    qn_loop_run(loop);
+    qn_buf_deinit(&last.got);
+    qn_buf_deinit(&whole.got);
+    qn_buf_deinit(&late.got);
+    qn_buf_deinit(&more.got);
+    qn_buf_deinit(&never.got);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -365,6 +497,10 @@ int main(void)
         T(a_pause_fills_the_servers_socket),
         T(cancelling_closes_the_connection),
         T(cancelling_from_within_callbacks),
+        T(connections_are_kept_for_the_next_job),
+        T(spoilt_connections_are_not_kept),
+        T(a_kept_connection_that_is_closed_costs_nothing),
+        T(a_caller_that_leaves_gives_its_connection_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,7 @@ static struct qn_http_server *server;
 static struct qn_http_client *client;
 static struct qn_watch *listen_watch;
 static int listen_fd, port;
+static int accepted; /* connections */
 
 /* ---- the server ---- */
 
@@ -84,7 +85,10 @@ static void on_piece(void *ctx, const char *p, size_t n)
     }
     if (at.refuse_at && at.bytes >= at.refuse_at) {
         at.refuse_at = 0;
-        qn_http_reply(at.http, 400, "text/plain", "no more", 7);
+        if (at.stream)
+            qn_stream_end(at.stream);
+        else
+            qn_http_reply(at.http, 400, "text/plain", "no more", 7);
     } else if (at.abort_at && at.bytes >= at.abort_at) {
         at.abort_at = 0;
         qn_http_abort(at.http);
@@ -126,6 +130,7 @@ static void on_accept(void *ctx, uint32_t events)
     struct sockaddr_storage a;
     socklen_t n = sizeof a;
     int fd = accept4(listen_fd, (struct sockaddr *)&a, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    accepted += fd >= 0;
     if (fd >= 0)
         qn_http_server_add(server, fd, &a, n, 0);
 }
@@ -232,6 +237,7 @@ static int set_up(void **state)
     socklen_t n = sizeof a;
     memset(&at, 0, sizeof at);
     memset(&ask, 0, sizeof ask);
+    accepted = 0;
     qn_buf_init(&at.got, 1000);
     qn_buf_init(&ask.reply, 4 * 1024 * 1024);
     listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -340,6 +346,22 @@ static void a_reply_that_is_not_read_stops_the_body(void **state)
     assert_int_equal(ask.status, 200);
 }
 
+/* The connection goes on after a request whose body was read; two requests over one. */
+static void the_next_request_uses_the_same_connection(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        at.echo = i == 1;
+        send_body("first", 3, true);
+        run_until(&ask.ends, i + 1);
+        assert_int_equal(ask.status, 200);
+        assert_int_equal(at.ends, i + 1);
+        at.stream = NULL;
+        ask.given = 0;
+        assert_int_equal(accepted, 1);
+    }
+}
+
 /* The answer arrives although most of the body was never read. */
 static void an_early_answer_ends_the_request(void **state)
 {
@@ -352,6 +374,11 @@ static void an_early_answer_ends_the_request(void **state)
     assert_int_equal(at.ends, 0);
     assert_true(ask.given < PIECES);
     assert_int_equal(at.gone, 0);
+    ask.given = 0;
+    send_body("", 1, true); /* not behind the rest of that body */
+    run_until(&ask.ends, 2);
+    assert_int_equal(ask.status, 200);
+    assert_int_equal(accepted, 2);
 }
 
 static void an_aborted_request_is_a_broken_one(void **state)
@@ -391,6 +418,47 @@ static void a_body_that_is_not_wanted_is_not_read(void **state)
     assert_int_equal(ask.status, 503);
 }
 
+static int connect_raw(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                            .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+/* What follows a body that the owner has refused is not taken for the next request. */
+static void a_refused_body_ends_the_connection(void **state)
+{
+    (void)state;
+    static const char rq[] = "POST /run HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\naaa",
+                      rest[] =
+                          "\r\n\r\nGET /run HTTP/1.1\r\nHost: x\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n"
+                          "GET /run HTTP/1.1\r\nHost: x\r\n\r\n";
+    for (int streamed = 0; streamed < 2; streamed++) {
+        char text[1000] = "";
+        size_t n = 0;
+        int fd = connect_raw();
+        at.refuse_at = 1;
+        at.echo = streamed;
+        at.bytes = 0;
+        assert_int_equal(send(fd, rq, sizeof rq - 1, 0), sizeof rq - 1);
+        while (qn_http_server_active(server) || !at.bytes)
+            turn();
+        assert_int_equal(send(fd, rest, sizeof rest - 1, 0), sizeof rest - 1);
+        turn();
+        shutdown(fd, SHUT_WR);
+        turn();
+        for (ssize_t got; (got = recv(fd, text + n, sizeof text - 1 - n, 0)) > 0;)
+            n += (size_t)got;
+        close(fd);
+        assert_ptr_equal(strstr(text, streamed ? "HTTP/1.1 200 " : "HTTP/1.1 400 "), text);
+        assert_true(streamed || strstr(text, "Connection: close\r\n"));
+        assert_null(strstr(text + 1, "HTTP/1.1"));
+    }
+}
+
 /* A chunk without a length in the middle of a body: the owner is told, whether or not its reply has
  * begun, and a reply that has begun is cut off. */
 static void a_malformed_body_ends_the_request(void **state)
@@ -399,14 +467,10 @@ static void a_malformed_body_ends_the_request(void **state)
     static const char rq[] = "POST /run HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                              "3\r\naaa\r\nzz\r\n";
     for (int echo = 0; echo < 2; echo++) {
-        struct sockaddr_in a = {.sin_family = AF_INET,
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                                .sin_port = htons((uint16_t)port)};
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         char text[1000] = "";
         size_t n = 0;
+        int fd = connect_raw();
         at.echo = echo;
-        assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
         assert_int_equal(send(fd, rq, sizeof rq - 1, 0), sizeof rq - 1);
         run_until(&at.gone, echo + 1);
         turn();
@@ -428,10 +492,12 @@ int main(void)
         T(both_directions_flow_at_once),
         T(a_reader_that_pauses_stops_the_sender),
         T(a_reply_that_is_not_read_stops_the_body),
+        T(the_next_request_uses_the_same_connection),
         T(an_early_answer_ends_the_request),
         T(an_aborted_request_is_a_broken_one),
         T(a_client_that_leaves_in_the_middle_is_noticed),
         T(a_body_that_is_not_wanted_is_not_read),
+        T(a_refused_body_ends_the_connection),
         T(a_malformed_body_ends_the_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
