@@ -79,7 +79,7 @@ journey("deleting a chat can be undone, and later still", {}, async ({ page, t }
   await actOnChat(page, t, "delete me", t("chat.delete"));
   await choose(page, t, t("chat.trash"));
   await page.getByRole("dialog").getByRole("button", { name: t("chat.purge") }).first().click();
-  await page.getByRole("dialog").last().getByRole("button", { name: t("chat.purge") }).last().click();
+  await page.getByRole("dialog", { name: t("chat.purge") }).getByRole("button", { name: t("chat.purge") }).click();
   await page.getByText(t("chat.trash_empty")).waitFor();
 });
 
