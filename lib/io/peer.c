@@ -3,11 +3,13 @@
 #include "io/peer.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,9 +47,18 @@ static void put_end(const struct sockaddr_storage *sa, __be16 *port, __be32 addr
     }
 }
 
+enum answer {
+    OWNER,    /* the socket's owner */
+    NO_OWNER, /* the socket has none: its process has closed it */
+    NOTHING   /* the kernel cannot tell, or has not been asked */
+};
+
 /* The kernel replies within the call of send. */
-bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
+static enum answer ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
 {
+    /* By family. Once the kernel has told about a socket, ENOENT means that there is no such
+     * socket; before, it may mean that the kernel is built without this. */
+    static atomic_bool tells[2];
     struct {
         struct nlmsghdr head;
         struct inet_diag_req_v2 body;
@@ -61,23 +72,35 @@ bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
                  .id = {.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}},
     };
     if (fd < 0 || !qn_peer_is_here(ends))
-        return false;
+        return NOTHING;
     put_end(&ends->peer, &question.body.id.idiag_sport, question.body.id.idiag_src);
     put_end(&ends->own, &question.body.id.idiag_dport, question.body.id.idiag_dst);
     if (send(fd, &question, sizeof question, MSG_DONTWAIT) != (ssize_t)sizeof question)
-        return false;
+        return NOTHING;
     union {
         struct nlmsghdr head;
         char bytes[4096];
     } answer;
     ssize_t n = recv(fd, &answer, sizeof answer, MSG_DONTWAIT);
+    bool v6 = ends->peer.ss_family == AF_INET6;
+    if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)) &&
+        answer.head.nlmsg_type == NLMSG_ERROR) {
+        const struct nlmsgerr *failure = NLMSG_DATA(&answer.head);
+        return failure->error == -ENOENT && tells[v6] ? NO_OWNER : NOTHING;
+    }
     if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) ||
         answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
-        return false;
+        return NOTHING;
     const struct inet_diag_msg *found = NLMSG_DATA(&answer.head);
+    tells[v6] = true;
     *uid = found->idiag_uid;
-    /* A socket that its process has closed has no owner; older kernels report user 0 for it. */
-    return found->idiag_state == TCP_ESTABLISHED && found->idiag_inode != 0;
+    /* Older kernels report user 0 for a socket without owner. */
+    return found->idiag_state == TCP_ESTABLISHED && found->idiag_inode != 0 ? OWNER : NO_OWNER;
+}
+
+bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
+{
+    return ask(fd, ends, uid) == OWNER;
 }
 
 /* Prints an address and a port in the format of the kernel's tables: the 32-bit words of the
@@ -138,10 +161,12 @@ bool qn_peer_user(const struct qn_http_ends *ends, uid_t *uid)
         return true;
     }
     int fd = qn_peer_open();
-    bool known = qn_peer_ask(fd, ends, uid);
+    enum answer answer = ask(fd, ends, uid);
+    bool known = answer == OWNER;
     if (fd >= 0)
         close(fd);
-    for (size_t i = 0; !known && i < sizeof tables / sizeof *tables; i++)
+    /* The tables cost milliseconds, so a client that has left must not cause a search. */
+    for (size_t i = 0; answer == NOTHING && !known && i < sizeof tables / sizeof *tables; i++)
         known = qn_peer_look_up(tables[i], ends, uid);
     if (known && ends->user)
         *ends->user = (struct qn_http_user){.known = true, .uid = *uid};
