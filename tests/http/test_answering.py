@@ -492,6 +492,7 @@ def test_answers_are_their_owners_own(house):
         while watcher.next() is not None:
             pass
         assert "end" not in watcher.kinds()
+    server.kill()  # it would give the answer time to end
 
 
 # ---- the server ends ----
