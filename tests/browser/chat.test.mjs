@@ -214,3 +214,26 @@ journey("with an answer the view stays accessible, in both themes and on a telep
   assert.deepEqual(await outside(page), []);
   await axe();
 });
+
+journey("a question is asked while what shows messages is still loaded", { path: null }, async ({ page }) => {
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route("**/views/chat/thread.js", async (route) => { await held; await route.continue(); });
+  await page.goto("/app/chat");
+  await composer(page).fill("early");
+  await composer(page).press("Enter");
+  await page.waitForURL(/app\/chat\/\w+/);
+  assert.equal(await messages(page).count(), 0);
+  release();
+  await lastMessage(page).getByText("You said: early").waitFor();
+  assert.equal(await messages(page).count(), 2);
+});
+
+journey("a part of the page that cannot be loaded says so", { path: null, allow: [/panel.js|ERR_FAILED/] }, async ({ page, t }) => {
+  await page.route("**/views/chat/panel.js", (route) => route.abort());
+  await page.goto("/app/chat");
+  await composer(page).fill("kept");
+  await page.getByRole("button", { name: t("chat.settings") }).click();
+  await page.getByRole("alert").getByRole("button", { name: t("action.retry") }).waitFor();
+  assert.equal(await composer(page).inputValue(), "kept");
+});

@@ -10,16 +10,17 @@ import { Button } from "./button.js";
 import { ErrorBox } from "./error.js";
 import { KeyDialog } from "./key_dialog.js";
 import { KeysHelp } from "./keys_help.js";
+import { Later, useLater } from "./later.js";
 import { Navigation } from "./navigation.js";
 import { Palette } from "./palette.js";
 import { Toasts } from "./toast.js";
 import { Welcome } from "./welcome.js";
 
 const VIEWS = {
-    chat: () => import("../views/chat/index.js"),
-    models: () => import("../views/models/index.js"),
-    media: () => import("../views/media/index.js"),
-    server: () => import("../views/server/index.js"),
+    chat: new Later(() => import("../views/chat/index.js")),
+    models: new Later(() => import("../views/models/index.js")),
+    media: new Later(() => import("../views/media/index.js")),
+    server: new Later(() => import("../views/server/index.js")),
 };
 
 /* Whether the navigation is open where it is a drawer. */
@@ -35,43 +36,19 @@ function Notices() {
     return null;
 }
 
-const loaded = {}; /* views by name, once their files are here */
-const loading = {}; /* promises of the views that are being loaded */
-
 /* Returns the view that the address names; "chat" if there is no such view. */
 const nameOf = (view) => Object.hasOwn(VIEWS, view) ? view : "chat";
 
-/* Loads the module of a view. After a failure, the next call tries again. */
-function load(name) {
-    loading[name] ??= VIEWS[name]().then((module) => {
-        loaded[name] = module.default;
-    }, (e) => {
-        delete loading[name];
-        throw e;
-    });
-    return loading[name];
-}
-
 /* Called once, before the shell is rendered, so that the first view is loaded in parallel with the texts. */
 export function startView() {
-    load(nameOf(route.value.view)).catch(() => {}); /* the shell loads the view again, and shows the error */
+    VIEWS[nameOf(route.value.view)].ahead();
 }
 
 /* The view of the current address; its code is loaded at its first use. Meanwhile nothing is shown:
  * the previous view, still on screen, would read the new address as one of its own. */
 function View() {
-    const name = nameOf(route.value.view), module = loaded[name];
-    const [, setCount] = useState(0);
-    const [error, setError] = useState(null);
-    useEffect(() => {
-        let live = true;
-        setError(null);
-        if (!module) /* it was not loaded when this was rendered; even if it is by now, this must be rendered again */
-            load(name).then(() => live && setCount((n) => n + 1), (e) => live && setError(e));
-        return () => {
-            live = false;
-        };
-    }, [name]);
+    const name = nameOf(route.value.view);
+    const { module, error } = useLater(VIEWS[name]);
     const shown = module && name, before = useRef(null);
     useLayoutEffect(() => { /* before the view, which may name what it shows */
         document.title = `${t(`nav.${name}`)} – quince`;
@@ -83,7 +60,7 @@ function View() {
     }, [shown]);
     if (error)
         return html`<${ErrorBox} error=${error} retry=${() => location.reload()} />`;
-    return module && html`<${module} key=${name} />`;
+    return module && html`<${module.default} key=${name} />`;
 }
 
 export function Shell() {

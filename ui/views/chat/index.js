@@ -1,29 +1,40 @@
 /* The chat view: the list of chats in the navigation; here the conversation that the address names,
- * or an empty one. */
+ * or an empty one. The field for a new message is there first; what shows messages, settings and comparisons is
+ * loaded after it. */
 import { html, useEffect } from "../../lib/html.js";
 import { t } from "../../lib/i18n.js";
 import { useKeys } from "../../lib/keys.js";
 import { go, href, route } from "../../lib/route.js";
 import { useStyles } from "../../lib/styles.js";
 import { useTitle } from "../../lib/title.js";
+import { Later, part } from "../../components/later.js";
 import { aside } from "../../components/navigation.js";
 import { addFinder } from "../../components/palette.js";
 import { searchChats } from "../../store/chats.js";
 import { conversationOf, showConversation } from "../../store/open_chats.js";
 import { ChatList } from "./chat_list.js";
-import { Compare } from "./compare.js";
 import { Composer } from "./composer.js";
 import { dragging } from "./drop.js";
 import { Head, titleText } from "./head.js";
 import { useNamedModel } from "./named_model.js";
-import { Panel } from "./panel.js";
-import { Thread } from "./thread.js";
 import { comparing, editing, panelOpen } from "./ui_state.js";
 import { Welcome } from "./welcome.js";
 
+const thread = new Later(() => import("./thread.js")), panel = new Later(() => import("./panel.js"));
+const compare = new Later(() => import("./compare.js"));
+const Thread = part(thread, "Thread"), Panel = part(panel, "Panel"), Compare = part(compare, "Compare");
+
+if (route.peek().rest[0])
+    thread.ahead();
 await useStyles("chat");
 
 const FOUND_MAX = 6;
+
+/* Loads what most readers need next, when the browser has nothing else to do. */
+function loadParts() {
+    for (const one of [thread, panel, compare])
+        one.ahead();
+}
 
 /* Chats in the command palette. */
 async function findChats(text) {
@@ -41,6 +52,7 @@ export default function ChatView() {
     useEffect(() => {
         aside.value = ChatList;
         const drop = addFinder(findChats);
+        (globalThis.requestIdleCallback ?? setTimeout)(loadParts);
         return () => {
             aside.value = null;
             drop();
