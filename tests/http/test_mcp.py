@@ -815,7 +815,7 @@ def test_the_folder_of_a_deleted_server(house, server, tmp_path):
     (folders / id / "deep").mkdir()
     os.mkdir(deep := f"{folders / id}/deep/0")
     fd = os.open(deep, os.O_RDONLY)
-    for n in range(1100):  # more than there are descriptors, and longer than a path may be
+    for n in range(1100):  # longer than a path may be
         os.mkdir("deep", dir_fd=fd)
         os.symlink(kept, "link", dir_fd=fd)
         below = os.open("deep", os.O_RDONLY, dir_fd=fd)
