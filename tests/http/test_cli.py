@@ -36,10 +36,11 @@ def test_help_and_man_page_agree(tmp_path):
             "help", "image", "import", "keys", "list", "load", "logs", "pin", "ps", "pull", "rerank", "run", "say",
             "search", "serve", "show", "stats", "status", "stop", "top", "transcribe", "unload", "unpin", "version"} <= {
             c["name"] for c in commands}
+    helps = {c["name"]: cli("help", c["name"]).out for c in commands}
     for c in commands:
         assert c["name"] in entries, f"the man page does not explain {c['name']}"
         assert re.search(rf"^  {c['name']} +\S", overview.out, re.M)
-        one = cli("help", c["name"]).out
+        one = helps[c["name"]]
         if c["name"] != "serve":
             assert one == cli(c["name"], "--help").out
         assert f"usage: quince {c['usage']}" in one
@@ -47,9 +48,9 @@ def test_help_and_man_page_agree(tmp_path):
             assert option in man and option in one
     for option in ("--host", "--port", "--api-key", "--json", "--version", "--help"):
         assert option in man and option in overview.out
-    for line in (overview.out + "".join(cli("help", c["name"]).out for c in commands)).splitlines():
+    for line in (overview.out + "".join(helps.values())).splitlines():
         assert len(line) <= 80, line
-    chat_commands = re.findall(r"/[a-z]+", cli("help", "run").out)
+    chat_commands = re.findall(r"/[a-z]+", helps["run"])
     assert {"/help", "/clear", "/system", "/stats", "/exit"} <= set(chat_commands)
     for c in chat_commands:
         assert c in man

@@ -3,7 +3,7 @@ import json
 
 import pytest
 from conftest import fake_model
-from users import as_other_user, needs_another_user
+from users import all_as_other_user, as_other_user, needs_another_user
 from ws_client import WebSocket
 
 ADMIN = {"Authorization": "Bearer the-admin-key-of-this-test-01"}
@@ -48,11 +48,13 @@ def outcome(reply, answer_id):
     return reply.status, body
 
 
-def check_closed_to(ask, answer_id):
-    """`ask` gets of the answer what it gets of one that there is not."""
+def check_closed_to(ask_all, answer_id):
+    """`ask_all`, which gives the replies to a list of requests, gets of the answer what it gets of one that there is
+    not."""
     unknown = "resp_" + "0123456789abcdef" * 2
-    for (method, path, body), (_, no_path, no_body) in zip(ways_in(answer_id), ways_in(unknown)):
-        theirs, unowned = ask(method, path, body), ask(method, no_path, no_body)
+    ways, ways_to_none = ways_in(answer_id), ways_in(unknown)
+    replies = ask_all([request for pair in zip(ways, ways_to_none) for request in pair])
+    for (method, path, _), theirs, unowned in zip(ways, replies[::2], replies[1::2], strict=True):
         assert theirs.status in (400, 404), (method, path, theirs.body)
         assert outcome(theirs, answer_id) == outcome(unowned, unknown), (method, path)
 
@@ -61,7 +63,7 @@ def test_stored_answers_are_the_keys_own(shared):
     server, anna, bob = shared
     answer = respond(server, anna).json
     for other in (bob, ADMIN):
-        check_closed_to(lambda method, path, body: server.request(method, path, body, other), answer["id"])
+        check_closed_to(lambda requests: [server.request(*one, other) for one in requests], answer["id"])
     # Neither a page nor a proxy's header changes who anna is.
     for more in ({}, {"Origin": "http://localhost:3000"}, {"X-Forwarded-For": "192.0.2.1"}, {"X-Client-Id": "bob"}):
         assert server.get(f"/v1/responses/{answer['id']}", headers={**anna, **more}).json == answer
@@ -98,12 +100,14 @@ def test_stored_answers_are_the_local_users_own(house):
     server = house.start()
     house.model(server, "m", tokens=2)
     mine = respond(server, {}).json
-    check_closed_to(lambda method, path, body: as_other_user(server, method, path, body), mine["id"])
+    check_closed_to(lambda requests: all_as_other_user(server, [(*one, None) for one in requests]), mine["id"])
     question = {"model": "user.m", "input": "theirs"}
     theirs = as_other_user(server, "POST", "/v1/responses", question, {"X-Forwarded-For": "192.0.2.7"}).json
-    check_closed_to(lambda method, path, body: server.request(method, path, body), theirs["id"])
-    for more in ({}, {"X-Forwarded-For": "192.0.2.1"}, {"Origin": "http://localhost:3000"}, {"X-Client-Id": "me"}):
-        assert as_other_user(server, "GET", f"/v1/responses/{theirs['id']}", headers=more).json == theirs
+    check_closed_to(lambda requests: [server.request(*one) for one in requests], theirs["id"])
+    more = ({}, {"X-Forwarded-For": "192.0.2.1"}, {"Origin": "http://localhost:3000"}, {"X-Client-Id": "me"})
+    path = f"/v1/responses/{theirs['id']}"
+    for reply in all_as_other_user(server, [("GET", path, None, headers) for headers in more]):
+        assert reply.json == theirs
 
 
 # ---- the log ----
