@@ -21,9 +21,13 @@ export function bytes(value) {
     return `${number(n, n < 10 && unit > 0 ? 1 : 0)} ${UNITS[unit]}`;
 }
 
-/* A duration: 0.8 s, 42 s, 3 min 20 s, 2 h 5 min. */
+const AS_MS = 100; /* durations below are in milliseconds */
+
+/* A duration: 0 s, 13 ms, 0.8 s, 42 s, 3 min 20 s, 2 h 5 min. */
 export function duration(ms) {
     const s = ms / 1000;
+    if (ms >= 1 && ms < AS_MS)
+        return t("time.ms", { n: Math.round(ms) });
     if (s < 10)
         return t("time.s", { n: Math.round(s * 10) / 10 });
     if (s < 60)

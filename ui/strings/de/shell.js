@@ -58,6 +58,7 @@ export default {
     "code.python": "Python",
     "code.javascript": "JavaScript",
     "code.key": "Der Schlüssel steht nicht im Code: Er wird aus QUINCE_API_KEY der Umgebung gelesen.",
+    "time.ms": "{n} ms",
     "time.s": "{n} s",
     "time.min_s": "{m} min {s} s",
     "time.h_min": "{h} Std. {m} min",

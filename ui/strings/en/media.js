@@ -16,7 +16,7 @@ export default {
     "media.missing": "No model yet",
     "media.none": "No model for this yet: {what}",
     "media.fetch": "These models can do it:",
-    "media.cannot": "The models for it cannot run here yet. The server says: {reason}",
+    "media.cannot": "The models for it cannot run here yet. They are {reason}.",
     "media.get": "Get a model",
     "media.engines": "Engines",
     "media.model": "Model",

@@ -58,6 +58,7 @@ export default {
     "code.python": "Python",
     "code.javascript": "JavaScript",
     "code.key": "The key is not in the code: it is read from the environment's QUINCE_API_KEY.",
+    "time.ms": "{n} ms",
     "time.s": "{n} s",
     "time.min_s": "{m} min {s} s",
     "time.h_min": "{h} h {m} min",

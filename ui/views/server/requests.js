@@ -25,7 +25,7 @@ function useFilter() {
 
 const any = (list, text) => [["", text], ...list.map((one) => [one, one])];
 
-function Filters({ list, filter, set, paused, setPaused }) {
+function Filters({ list, filter, set }) {
     return html`<div class="server-tools">
         <${TextField} type="search" label=${t("server.requests.search")} value=${filter.q} onInput=${(q) => set({ q })} />
         <${Select} label=${t("server.requests.end")} value=${filter.end} onChange=${(end) => set({ end })}
@@ -34,8 +34,6 @@ function Filters({ list, filter, set, paused, setPaused }) {
             options=${any(choicesOf(list, "model"), t("server.all"))} />
         <${Select} label=${t("server.requests.client")} value=${filter.client} onChange=${(client) => set({ client })}
             options=${any(choicesOf(list, "client"), t("server.all"))} />
-        <${IconButton} icon=${paused ? "play" : "pause"} label=${t(paused ? "server.resume" : "server.pause")} pressed=${paused}
-            onClick=${() => setPaused(!paused)} />
     </div>`;
 }
 
@@ -69,8 +67,10 @@ function List({ data, paused, setPaused }) {
     const shown = filtered(data.list, { ...filter, text: filter.q });
     return html`<section>
         <${Capture} capture=${data.capture} />
-        <${Filters} list=${data.list} filter=${filter} set=${set} paused=${paused} setPaused=${setPaused} />
-        <p class="hint" role="status">${paused ? t("server.requests.paused") : t("server.requests.count", { n: shown.length })}</p>
+        <${Filters} list=${data.list} filter=${filter} set=${set} />
+        <div class="row"><p class="hint" role="status">${paused ? t("server.requests.paused") : t("server.requests.count", { n: shown.length })}</p>
+            <${IconButton} icon=${paused ? "play" : "pause"} label=${t(paused ? "server.resume" : "server.pause")} pressed=${paused}
+                onClick=${() => setPaused(!paused)} /></div>
         ${shown.length ? html`<${Table} list=${shown} />` : data.list.length ?
         html`<${Empty} icon="search" title=${t("server.requests.none_found")}><${Button}
             onClick=${() => set({ q: "", end: "", model: "", client: "" })}>${t("server.reset_filter")}<//><//>` :
