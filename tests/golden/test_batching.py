@@ -21,7 +21,7 @@ import make_random_gguf
 
 # preset, type of the weights, type of the cache, limit, mixes, mixes when short
 CASES = (
-    ("tiny-qwen3", "f32", "f32", 1e-4, 200, 30),
+    ("tiny-qwen3", "f32", "f32", 1e-4, 200, 15),
     ("small-qwen3", "q4_k", "q8_0", 0.01, 12, 1),
     ("small-gemma3", "q8_0", "f16", 0.01, 8, 1),     # sliding windows
     ("small-deepseek2", "f32", "f32", 1e-4, 8, 1),   # latent attention, experts

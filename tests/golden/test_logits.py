@@ -110,7 +110,10 @@ def isas_of_case(number, here):
 
 
 def all_ways_of_case(number):
-    """Returns true if the portable kernels are tested with all ways of feeding, which take most of a run's time."""
+    """Returns true if the portable kernels are tested with all ways of feeding, which take most of a run's time. Builds
+    with sanitizers (QUINCE_TEST_QUICK=1) try all ways with vectors only."""
+    if os.environ.get("QUINCE_TEST_QUICK") == "1":
+        return False
     return os.environ.get("QUINCE_TEST_ALL") == "1" or number % 5 == 0
 
 
