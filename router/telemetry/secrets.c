@@ -11,10 +11,10 @@ enum { NAME_MAX_BYTES = 32 }; /* longer names are none of the list */
 static bool is_secret(const char *name, size_t n)
 {
     static const char *const names[] = {
-        "api_key",       "apikey",      "api-key",     "x-api-key",     "x-admin-token",
+        "api_key",       "apikey",      "api-key",      "x-api-key",     "x-admin-token",
         "authorization", "auth_token",  "access_token", "refresh_token", "authorization_token",
-        "bearer",        "password",    "passwd",      "secret",        "client_secret",
-        "credentials",   "private_key", "cookie",      "headers",
+        "bearer",        "password",    "passwd",       "secret",        "client_secret",
+        "credentials",   "private_key", "cookie",       "headers",
     };
     char copy[NAME_MAX_BYTES + 1];
     if (memchr(name, '\\', n))
@@ -38,9 +38,10 @@ static size_t string_end(const char *text, size_t n, size_t i)
     return i < n ? i + 1 : n;
 }
 
+/* All control characters are blanks to the JSON parser. */
 static size_t blanks_end(const char *text, size_t n, size_t i)
 {
-    while (i < n && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r'))
+    while (i < n && (unsigned char)text[i] <= ' ')
         i++;
     return i;
 }

@@ -226,6 +226,7 @@ static void secrets(void **state)
     static const char *const cases[][2] = {
         {"{\"api_key\":\"abc\",\"model\":\"m\"}", "{\"api_key\":\"***\",\"model\":\"m\"}"},
         {"{\"API_KEY\" : \"abc\"}", "{\"API_KEY\" : \"***\"}"},
+        {"{\"api_key\"\x1e:\"abc\"}", "{\"api_key\"\x1e:\"***\"}"}, /* valid to the parser */
         {"{\"headers\":{\"X-Mine\":\"abc\",\"n\":[\"d\"]},\"t\":\"e\"}",
          "{\"headers\":{\"X-Mine\":\"***\",\"n\":[\"*\"]},\"t\":\"e\"}"},
         {"{\"password\":7,\"text\":\"x\"}", "{\"password\":7,\"text\":\"x\"}"},
