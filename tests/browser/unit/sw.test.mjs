@@ -96,14 +96,14 @@ test("what is kept belongs to its key", async () => {
 });
 
 test("a change of the key forgets all chats, also those on their way", async () => {
-    let release;
-    const w = worker((url) => url.endsWith("a") ? new Response(new ReadableStream({
-        start(c) { release = () => { c.enqueue(new TextEncoder().encode("{}")); c.close(); }; } })) : json({}));
+    let begun;
+    const beginning = new Promise((resolve) => { begun = resolve; });
+    const w = worker((url) => url.endsWith("a") ? new Response(new ReadableStream({ start: begun })) : json({}));
     await w.ask(OTHER);
-    const slow = w.ask(CHAT);
-    await new Promise((done) => setTimeout(done, 20));
+    const slow = w.ask(CHAT), body = await beginning;
     await w.tell("message", { data: { type: "forget" } });
-    release();
+    body.enqueue(new TextEncoder().encode("{}"));
+    body.close();
     await slow;
     assert.deepEqual([...w.all.entries()].filter(([name, cache]) => name.startsWith("chats-") && cache.map.size), []);
 });
