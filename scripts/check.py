@@ -164,8 +164,8 @@ def unit(output, run):
 
 
 def unit_asan(output, run):
-    # Runs every golden test, but each case on one or two instruction sets only, also with --all; the release build then
-    # runs them on all instruction sets and at more sizes.
+    # Runs every golden test, but each case on one or two instruction sets only, also with --all; with --all the release
+    # build runs them on all instruction sets and at more sizes.
     return ctest(output, "unit-asan", "build/asan", "-LE", "short" if run.long_variants else "slow",
                  ASAN_OPTIONS="detect_leaks=1", QUINCE_TEST_ALL="", **quick(run))
 

@@ -42,7 +42,7 @@ struct qn_post {
     bool growing;             /* ev.more provides what follows */
     bool in_chunk;            /* a chunk was sent: its line end goes before the next chunk */
     bool keeps;               /* the connection may be kept after the reply */
-    bool spoilt;              /* but not this one: its bytes are not where they should be */
+    bool spoilt;              /* it may not: bytes were lost, or arrived where none belong */
     struct qn_response in;
     struct qn_buf reply; /* body of a reply other than 200 */
     bool connecting, paused;
@@ -61,7 +61,8 @@ struct qn_http_client {
     char bytes[READ_BYTES]; /* of the read whose bytes are being delivered */
 };
 
-/* Keeps the connection if both sides have said everything and the server keeps it too. */
+/* Keeps the connection if request and reply are complete and the server does not close it; closes
+ * it otherwise. */
 static void release_connection(struct qn_post *p)
 {
     bool all_sent = !p->head.len && !p->body.len && !p->growing && !p->connecting;
@@ -106,7 +107,7 @@ static void tell_body(struct qn_post *p, const char *data, size_t n)
 {
     tell_head(p);
     if (p->left)
-        p->spoilt = true; /* the caller took something for the end that was not */
+        p->spoilt = true; /* the body goes on after the caller has taken it for complete */
     if (p->cancelled || p->left)
         return;
     if (p->in.status == 200 || p->ev.head) {
@@ -145,7 +146,9 @@ static qn_err watch(struct qn_post *p)
 static void on_later(void *ctx)
 {
     struct qn_post *p = ctx;
-    if (p->why.code == QN_OK) /* or the caller has left, and nobody is told */
+    /* A limit has passed: CONNECT_MS, or LEFT_MS, which is not reported because the caller has
+     * left. */
+    if (p->why.code == QN_OK)
         qn_fail(&p->why, QN_EIO, "no connection within %d s", CONNECT_MS / 1000);
     finish(p);
 }

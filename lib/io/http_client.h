@@ -1,7 +1,9 @@
 /* An HTTP/1.1 client for loopback connections to a child or to the server behind a bridge: one
- * request whose reply is streamed. A child's connections are kept for its next jobs for seconds:
- * a new one costs both processes a quarter of the time of a short request. A child that has ended
- * has closed them, so none is used that is out of date. Loop thread only. */
+ * request whose reply is streamed. After a job, the connection to the child is kept for
+ * some seconds and used for its next job, because a new connection takes two fifths of the router's
+ * processor time for a short request (docs/performance.md). A kept connection is checked before its
+ * use; if the child closes it after that check, the job fails as with a child that ends. Loop
+ * thread only. */
 #ifndef QN_IO_HTTP_CLIENT_H
 #define QN_IO_HTTP_CLIENT_H
 

@@ -1,6 +1,6 @@
-/* A kept connection stays in the epoll set as it was, so that a request over it costs no system
- * call besides those that send and receive. When anything arrives on it, even its end, it is
- * closed. */
+/* A kept connection stays registered with epoll for input, so that using it again usually needs no
+ * system call but one check (is_silent), send and recv. It is closed when data, the end of the
+ * stream or an error arrives while it is kept. */
 #include "io/http_conn.h"
 
 #include "base/buf.h"
@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 enum {
-    KEPT_MAX = 64,       /* connections; the one that has been kept longest is closed for another */
-    KEPT_MS = 10 * 1000, /* much shorter than servers of ours keep a connection without requests */
+    KEPT_MAX = 64, /* connections; one more closes the one that has been kept longest */
+    KEPT_MS =
+        10 * 1000, /* much less than IDLE_MS of http_server.c, after which a child closes it */
     SWEEP_MS = 1000
 };
 
@@ -93,8 +94,8 @@ static bool same(const struct sockaddr_in *a, const struct sockaddr_in *b)
     return a->sin_addr.s_addr == b->sin_addr.s_addr && a->sin_port == b->sin_port;
 }
 
-/* False: the peer has closed it, or sent what was not asked for, and the loop has not noticed yet.
- */
+/* False: the peer has closed the connection or sent unexpected bytes, and the loop has not handled
+ * that event yet. */
 static bool is_silent(const struct qn_conn *c)
 {
     char byte;

@@ -17,7 +17,7 @@ void qn_conns_new(struct qn_loop *l, struct qn_conns **out);
 /* Closes the connections that are kept; none may be in use. */
 void qn_conns_free(struct qn_conns *cs);
 
-/* Called with the events that are watched. MAY close the connection or give it back. */
+/* Called with the events that are watched. MAY close or keep the connection. */
 typedef void (*qn_conn_fn)(void *ctx, uint32_t events);
 
 /* Returns a connection that was kept, ready to send; NULL: there is none to this address. */
@@ -35,7 +35,7 @@ qn_err qn_conn_watch(struct qn_conn *c, uint32_t events, struct qn_error *e);
 
 /* Keeps the connection for a limited time. Everything sent and received on it must be complete. */
 void qn_conn_keep(struct qn_conn *c);
-/* at_once: also if the peer has not read everything; it gets a reset. NULL allowed. */
+/* at_once: with a reset, which discards unsent data, instead of an ordinary close. NULL allowed. */
 void qn_conn_close(struct qn_conn *c, bool at_once);
 
 #endif

@@ -50,15 +50,15 @@ static void put_end(const struct sockaddr_storage *sa, __be16 *port, __be32 addr
 enum answer {
     OWNER,    /* the socket's owner */
     NO_OWNER, /* the socket has none: its process has closed it */
-    NOTHING   /* the kernel cannot tell, or has not been asked */
+    UNKNOWN   /* the kernel does not support the request, or the request failed */
 };
 
 /* The kernel replies within the call of send. */
 static enum answer ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
 {
-    /* By family. Once the kernel has told about a socket, ENOENT means that there is no such
-     * socket; before, it may mean that the kernel is built without this. */
-    static atomic_bool tells[2];
+    /* For IPv4 and IPv6: whether a lookup has found a socket. After that, ENOENT means that the
+     * socket does not exist; before, it may mean that the kernel is built without sock_diag. */
+    static atomic_bool finds[2];
     struct {
         struct nlmsghdr head;
         struct inet_diag_req_v2 body;
@@ -72,11 +72,11 @@ static enum answer ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
                  .id = {.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}},
     };
     if (fd < 0 || !qn_peer_is_here(ends))
-        return NOTHING;
+        return UNKNOWN;
     put_end(&ends->peer, &question.body.id.idiag_sport, question.body.id.idiag_src);
     put_end(&ends->own, &question.body.id.idiag_dport, question.body.id.idiag_dst);
     if (send(fd, &question, sizeof question, MSG_DONTWAIT) != (ssize_t)sizeof question)
-        return NOTHING;
+        return UNKNOWN;
     union {
         struct nlmsghdr head;
         char bytes[4096];
@@ -86,13 +86,13 @@ static enum answer ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
     if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)) &&
         answer.head.nlmsg_type == NLMSG_ERROR) {
         const struct nlmsgerr *failure = NLMSG_DATA(&answer.head);
-        return failure->error == -ENOENT && tells[v6] ? NO_OWNER : NOTHING;
+        return failure->error == -ENOENT && finds[v6] ? NO_OWNER : UNKNOWN;
     }
     if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) ||
         answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
-        return NOTHING;
+        return UNKNOWN;
     const struct inet_diag_msg *found = NLMSG_DATA(&answer.head);
-    tells[v6] = true;
+    finds[v6] = true;
     *uid = found->idiag_uid;
     /* Older kernels report user 0 for a socket without owner. */
     return found->idiag_state == TCP_ESTABLISHED && found->idiag_inode != 0 ? OWNER : NO_OWNER;
@@ -166,7 +166,7 @@ bool qn_peer_user(const struct qn_http_ends *ends, uid_t *uid)
     if (fd >= 0)
         close(fd);
     /* The tables cost milliseconds, so a client that has left must not cause a search. */
-    for (size_t i = 0; answer == NOTHING && !known && i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; answer == UNKNOWN && !known && i < sizeof tables / sizeof *tables; i++)
         known = qn_peer_look_up(tables[i], ends, uid);
     if (known && ends->user)
         *ends->user = (struct qn_http_user){.known = true, .uid = *uid};

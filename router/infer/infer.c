@@ -23,7 +23,7 @@ void qn_infer_cancel(struct qn_infer_run *r, const char *why)
 {
     qn_info("infer", "id=%s cancelled=%s ms=%lld", r->id, why,
             (long long)(qn_now_ms() - r->began_ms));
-    if (!r->aside) /* a worker may be writing the run's members: then done when it returns */
+    if (!r->aside) /* while a worker may write to the run, this waits for its return (run.c) */
         qn_infer_note_cancelled(r);
     qn_infer_let_go(r);
     qn_infer_free(r);

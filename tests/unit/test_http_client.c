@@ -20,16 +20,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { KEPT_MAX = 64, KEPT_MS = 10 * 1000 }; /* as in http_conn.c */
+
 static struct qn_loop *loop;
 static struct qn_http_client *client;
 static int listen_fd, port;
 static pthread_t server;
+static int64_t skipped_ms; /* added to the clock, see CMakeLists.txt */
 static atomic_long poured; /* bytes the server could write */
 static atomic_int hung_up; /* clients that closed on the silent server */
 static atomic_int opened;  /* connections */
 static atomic_int closed;  /* of them, those of the keeping server that the client has closed */
 static char seen[8192];    /* the last request */
 static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
+
+int64_t __wrap_qn_now_ms(void);
+int64_t __wrap_qn_now_ms(void)
+{
+    return qn_now_us() / 1000 + skipped_ms;
+}
 
 /* ---- the server ---- */
 
@@ -235,7 +244,7 @@ static int set_up(void **state)
     closed = 0;
     listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(listen_fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(listen(listen_fd, 16), 0);
+    assert_int_equal(listen(listen_fd, 2 * KEPT_MAX), 0);
     getsockname(listen_fd, (struct sockaddr *)&a, &n);
     port = ntohs(a.sin_port);
     assert_int_equal(pthread_create(&server, NULL, serve_all, NULL), 0);
@@ -428,7 +437,7 @@ static void connections_are_kept_for_the_next_job(void **state)
     qn_buf_deinit(&b.got);
 }
 
-/* A connection whose bytes are not where they should be, or that its server will close, is not used
+/* A connection with unexpected bytes, or that its server announces to close, is not used
  * again. */
 static void spoilt_connections_are_not_kept(void **state)
 {
@@ -486,6 +495,43 @@ static void a_caller_that_leaves_gives_its_connection_back(void **state)
     qn_buf_deinit(&never.got);
 }
 
+static void few_connections_are_kept(void **state)
+{
+    (void)state;
+    static struct call calls[KEPT_MAX + 3];
+    int n = KEPT_MAX + 3, ended = 0;
+    memset(calls, 0, sizeof calls);
+    for (int i = 0; i < n; i++)
+        call(&calls[i], "/kept/whole", "x", 1);
+    while (ended < n) {
+        qn_loop_run(loop);
+        ended = 0;
+        for (int i = 0; i < n; i++)
+            ended += calls[i].ends;
+    }
+    assert_int_equal(opened, n);
+    while (closed < 3)
+        run_for(5);
+    run_for(50);
+    assert_int_equal(closed, 3);
+    for (int i = 0; i < n; i++)
+        qn_buf_deinit(&calls[i].got);
+}
+
+static void connections_are_kept_for_a_time(void **state)
+{
+    (void)state;
+    whole_call("/kept/whole");
+    skipped_ms += KEPT_MS - 3000;
+    run_for(1500); /* longer than the interval in which ages are checked */
+    assert_int_equal(closed, 0);
+    skipped_ms += 3000;
+    while (closed < 1)
+        run_for(5);
+    whole_call("/kept/whole");
+    assert_int_equal(opened, 2);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -501,6 +547,8 @@ int main(void)
         T(spoilt_connections_are_not_kept),
         T(a_kept_connection_that_is_closed_costs_nothing),
         T(a_caller_that_leaves_gives_its_connection_back),
+        T(few_connections_are_kept),
+        T(connections_are_kept_for_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

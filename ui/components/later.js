@@ -24,7 +24,7 @@ export class Later {
         return this.#loading;
     }
 
-    /* Loads the module before it is needed. Whoever needs it loads it again after a failure, and shows the error. */
+    /* Loads the module before it is needed. A failure is ignored here: useLater() tries again, and reports it. */
     ahead() {
         this.load().catch(() => {});
     }
@@ -38,7 +38,7 @@ export function useLater(later) {
     useEffect(() => {
         let live = true;
         setError(null);
-        if (!module) /* it was not loaded when this was rendered; even if it is by now, this must be rendered again */
+        if (!module) /* The last rendering had no module: render again, even if the module has been loaded since. */
             later.load().then(() => live && setCount((n) => n + 1), (e) => live && setError(e));
         return () => {
             live = false;

@@ -96,7 +96,8 @@ export class Conversation {
             const message = await get(`/internal/messages/${id}`);
             batch(() => {
                 this.#set(message);
-                if (!this.tree.peek().parents.has(id)) /* an answer may have come before its question */
+                /* Messages arrive in any order, an answer perhaps before its question: the tree is built again. */
+                if (!this.tree.peek().parents.has(id))
                     this.tree.value = treeOf([...this.#messages.values()].map((one) => one.peek()));
             });
         } catch {
