@@ -9,7 +9,7 @@ const how = (more = {}) => ({ path: "/app/chat", ...more, get storage() {
   return { "quince.model": rig.model };
 } });
 const journey = (name, more, steps) => rig.journey(name, how(more), steps);
-const AWAY = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|status of 502/;
+const AWAY = /ERR_CONNECTION_REFUSED|ERR_FAILED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|status of 502/;
 
 journey("a reloaded page goes on with the answer", {}, async ({ page }) => {
   rig.told.say("reload", { text: "before the reload and after it", held: 3 });
