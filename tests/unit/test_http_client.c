@@ -30,6 +30,7 @@ static int64_t skipped_ms; /* added to the clock, see CMakeLists.txt */
 static atomic_long poured; /* bytes the server could write */
 static atomic_int hung_up; /* clients that closed on the silent server */
 static atomic_int opened;  /* connections */
+static atomic_int served;  /* of them, those whose thread has not ended yet */
 static atomic_int closed;  /* of them, those of the keeping server that the client has closed */
 static char seen[8192];    /* the last request */
 static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -142,6 +143,7 @@ static void *serve_one(void *arg)
     }
 out:
     close(fd);
+    served--;
     return NULL;
 }
 
@@ -152,6 +154,7 @@ static void *serve_all(void *arg)
         if (fd < 0)
             return arg;
         opened++;
+        served++;
         pthread_t t;
         if (pthread_create(&t, NULL, serve_one, (void *)(intptr_t)fd) == 0)
             pthread_detach(t);
@@ -261,6 +264,8 @@ static int tear_down(void **state)
     shutdown(listen_fd, SHUT_RDWR);
     pthread_join(server, NULL);
     close(listen_fd);
+    while (served > 0) /* else a connection of this test would be counted in the next one */
+        usleep(1000);
     return 0;
 }
 
