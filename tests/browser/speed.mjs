@@ -1,5 +1,6 @@
 // How quick the page is, measured in headless Chromium on a real server: `node tests/browser/speed.mjs [NAME...]`, on an
-// otherwise idle machine. Names: load, tokens, typing, large, heap, log. Times of the main thread are the processor's, from a trace.
+// otherwise idle machine. Names: load, tokens, typing, large, heap, log; hour only if it is named. Times of the main
+// thread are the processor's, from a trace.
 import { lastMessage, say } from "./chat_kit.mjs";
 import { openWindow, settled, startBrowser } from "./rig.mjs";
 import { Server } from "./server.mjs";
@@ -47,6 +48,29 @@ async function conversation(server, model, count) {
     parent = message.id;
   }
   return chat.id;
+}
+
+/** The heap after garbage collection, at the end of each round of answers. Each answer is a new chat. */
+async function heapAfterAnswers({ browser, server, told, model }, { sentences, wordMs, rounds, answers }) {
+  told.say("heap", { text: SENTENCE.repeat(sentences), ms: wordMs });
+  const { context, page } = await openWindow(browser, server.url, { storage: { "quince.model": model } });
+  await page.goto("/app/chat");
+  await page.locator(".composer textarea").waitFor();
+  const client = await context.newCDPSession(page), sizes = [], began = Date.now();
+  for (let i = 0; i < rounds; i++) {
+    for (let k = 0; k < answers; k++) {
+      await page.getByRole("link", { name: "New chat" }).click();
+      await page.waitForURL(/app\/chat$/);
+      await say(page, "heap");
+      await page.waitForFunction(() => document.querySelector("article.assistant") && !document.querySelector('article[aria-busy="true"]'),
+        null, { timeout: 0, polling: 200 });
+    }
+    await client.send("HeapProfiler.collectGarbage");
+    sizes.push((await client.send("Runtime.getHeapUsage")).usedSize / 1e6);
+  }
+  console.log(`heap: ${rounds * answers} answers in ${Math.round((Date.now() - began) / 1000)} s; ` +
+    `after each ${answers}: ${sizes.map((n) => n.toFixed(1)).join(", ")} MB`);
+  await context.close();
 }
 
 const MEASUREMENTS = {
@@ -126,28 +150,13 @@ const MEASUREMENTS = {
     await context.close();
   },
 
-  async heap({ browser, server, told, model }) {
-    told.say("heap", { text: SENTENCE.repeat(60), ms: 1 });
-    const { context, page } = await openWindow(browser, server.url, { storage: { "quince.model": model } });
-    await page.goto("/app/chat");
-    await page.locator(".composer textarea").waitFor();
-    const client = await context.newCDPSession(page);
-    const used = async () => {
-      await client.send("HeapProfiler.collectGarbage");
-      return (await client.send("Runtime.getHeapUsage")).usedSize / 1e6;
-    };
-    const sizes = [];
-    for (let i = 0; i < 6; i++) {
-      for (let k = 0; k < 5; k++) {
-        await page.getByRole("link", { name: "New chat" }).click();
-        await page.waitForURL(/app\/chat$/);
-        await say(page, "heap");
-        await page.waitForFunction(() => document.querySelector("article.assistant") && !document.querySelector('article[aria-busy="true"]'));
-      }
-      sizes.push(await used());
-    }
-    console.log(`heap: after each five answers ${sizes.map((n) => n.toFixed(1)).join(", ")} MB`);
-    await context.close();
+  async heap(rig) {
+    await heapAfterAnswers(rig, { sentences: 60, wordMs: 1, rounds: 6, answers: 5 });
+  },
+
+  /** An hour of streaming, two minutes an answer. */
+  async hour(rig) {
+    await heapAfterAnswers(rig, { sentences: 430, wordMs: 20, rounds: 6, answers: 5 });
   },
 
   async log({ browser, server }) {
@@ -191,7 +200,7 @@ const server = await Server.start(), browser = await startBrowser(), told = awai
 const model = await told.register(server);
 try {
   for (const [name, measure] of Object.entries(MEASUREMENTS))
-    if (!wanted.length || wanted.includes(name)) await measure({ browser, server, told, model });
+    if (wanted.length ? wanted.includes(name) : name !== "hour") await measure({ browser, server, told, model });
 } finally {
   await browser.close();
   await server.remove();
