@@ -1,12 +1,14 @@
-/* Runs a fuzz target without libFuzzer: first on each file of its corpus, then on inputs that are
- * made from these files by random changes, the same ones in every run. It is part of the builds
- * with sanitizers, so that scripts/check needs no instrumented build; new inputs are found by
- * libFuzzer (scripts/dev fuzz, scripts/check --all).
+/* Runs one of the fuzz targets without libFuzzer: first on each file of its corpus, then on inputs
+ * that are made from these files by random changes, the same ones in every run. It is part of the
+ * builds with sanitizers, so that scripts/check needs no instrumented build; new inputs are found
+ * by libFuzzer (scripts/dev fuzz, scripts/check --all).
  *
- *  replay_NAME CORPUS_FOLDER DICTIONARY COUNT
+ *  replay NAME CORPUS_FOLDER DICTIONARY COUNT
  *
  * After a fault, it prints which input caused the fault: the file, or the number of the changed
  * input and the seed. The report of the sanitizer follows. */
+#include "fuzz/replay.h"
+
 #include "base/rand.h"
 
 #include <dirent.h>
@@ -24,14 +26,12 @@ enum {
     SEED = 1
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-__attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
-
 struct bytes {
     uint8_t *data;
     size_t n;
 };
 
+static const struct replay_target *target;
 static struct bytes inputs[INPUTS_MAX], words[WORDS_MAX];
 static size_t n_inputs, n_words;
 static struct qn_rng rng;
@@ -54,7 +54,7 @@ static void run(const uint8_t *data, size_t n)
         abort();
     if (n)
         memcpy(copy, data, n);
-    LLVMFuzzerTestOneInput(copy, n);
+    target->input(copy, n);
     free(copy);
 }
 
@@ -163,24 +163,33 @@ static void change(struct bytes *b)
     }
 }
 
+static const struct replay_target *find_target(const char *name)
+{
+    const struct replay_target *t = replay_targets;
+    while (t->name && strcmp(t->name, name) != 0)
+        t++;
+    return t->name ? t : NULL;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: %s CORPUS_FOLDER DICTIONARY COUNT\n", argv[0]);
+    target = argc == 5 ? find_target(argv[1]) : NULL;
+    if (!target) {
+        fprintf(stderr, "usage: %s NAME CORPUS_FOLDER DICTIONARY COUNT\n", argv[0]);
         return 2;
     }
     static uint8_t room[INPUT_BYTES_MAX];
     __sanitizer_set_death_callback(tell_input);
     qn_rng_init(&rng, SEED);
-    if (LLVMFuzzerInitialize)
-        LLVMFuzzerInitialize(&argc, &argv);
-    try_corpus(argv[1]);
+    if (target->initialize)
+        target->initialize(&argc, &argv);
+    try_corpus(argv[2]);
     if (!n_inputs) {
-        fprintf(stderr, "%s: no corpus in %s\n", argv[0], argv[1]);
+        fprintf(stderr, "%s: no corpus in %s\n", argv[1], argv[2]);
         return 1;
     }
-    read_dictionary(argv[2]);
-    for (long i = 0, count = strtol(argv[3], NULL, 10); i < count; i++) {
+    read_dictionary(argv[3]);
+    for (long i = 0, count = strtol(argv[4], NULL, 10); i < count; i++) {
         const struct bytes *from = &inputs[below(n_inputs)];
         struct bytes b = {room, from->n};
         snprintf(now, sizeof now, "number %ld of seed %d", i, SEED);
@@ -189,7 +198,7 @@ int main(int argc, char **argv)
             change(&b);
         run(b.data, b.n);
     }
-    printf("%zu files, %s changed inputs\n", n_inputs, argv[3]);
+    printf("%zu files, %s changed inputs\n", n_inputs, argv[4]);
     for (size_t i = 0; i < n_inputs; i++)
         free(inputs[i].data);
     for (size_t i = 0; i < n_words; i++)
