@@ -50,13 +50,18 @@ async function conversation(server, model, count) {
   return chat.id;
 }
 
-/** The heap after garbage collection, at the end of each round of answers. Each answer is a new chat. */
+/** The heap after garbage collection, at the end of each round of answers, and at last of a page that shows the same
+  * conversation in the same list, newly loaded: more than that is a leak. Each answer is a new chat. */
 async function heapAfterAnswers({ browser, server, told, model }, { sentences, wordMs, rounds, answers }) {
   told.say("heap", { text: SENTENCE.repeat(sentences), ms: wordMs });
   const { context, page } = await openWindow(browser, server.url, { storage: { "quince.model": model } });
   await page.goto("/app/chat");
   await page.locator(".composer textarea").waitFor();
   const client = await context.newCDPSession(page), sizes = [], began = Date.now();
+  const used = async () => {
+    await client.send("HeapProfiler.collectGarbage");
+    return ((await client.send("Runtime.getHeapUsage")).usedSize / 1e6).toFixed(1);
+  };
   for (let i = 0; i < rounds; i++) {
     for (let k = 0; k < answers; k++) {
       await page.getByRole("link", { name: "New chat" }).click();
@@ -65,11 +70,14 @@ async function heapAfterAnswers({ browser, server, told, model }, { sentences, w
       await page.waitForFunction(() => document.querySelector("article.assistant") && !document.querySelector('article[aria-busy="true"]'),
         null, { timeout: 0, polling: 200 });
     }
-    await client.send("HeapProfiler.collectGarbage");
-    sizes.push((await client.send("Runtime.getHeapUsage")).usedSize / 1e6);
+    sizes.push(await used());
   }
-  console.log(`heap: ${rounds * answers} answers in ${Math.round((Date.now() - began) / 1000)} s; ` +
-    `after each ${answers}: ${sizes.map((n) => n.toFixed(1)).join(", ")} MB`);
+  const seconds = Math.round((Date.now() - began) / 1000);
+  await page.reload();
+  await lastMessage(page).locator(".md strong").first().waitFor();
+  await settled(page);
+  console.log(`heap: ${rounds * answers} answers in ${seconds} s; after each ${answers}: ${sizes.join(", ")} MB; ` +
+    `newly loaded: ${await used()} MB`);
   await context.close();
 }
 
