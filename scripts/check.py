@@ -56,7 +56,7 @@ BROWSER_ALWAYS = ["chat", "chat_ask", "chat_list", "chat_stream", "chat_wait", "
 
 # Tests over HTTP that run under the thread sanitizer: those in which the loop, the workers, the catalog's thread and a
 # child's threads meet in ways of their own. `--all` runs every one.
-UNDER_TSAN = ["api", "bridge", "config", "faults", "found", "hostile_clients", "inspect", "install", "kills",
+UNDER_TSAN = ["bridge", "faults", "found", "hostile_clients", "inspect", "install", "kills",
               "log_stream", "metrics", "openai", "owners", "pull", "queue", "residency", "rude_child", "shares", "steps",
               "metadata_scan"]
 CONTRACT_UNDER_TSAN = ["child", "prefix"]
