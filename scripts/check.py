@@ -286,11 +286,11 @@ class Run:
         try:
             verdict.append(build(output, name, self))
         finally:
+            done.set()  # before the message, which raises an error if the output is closed
             self.say(f"build {name}: {'done' if verdict == [True] else 'FAILED'} in {time.monotonic() - started:.0f} s, "
                      f"{output.processor_s:.0f} s of processors")
             if verdict != [True]:
                 self.show(output)
-            done.set()
 
     def show(self, output):
         with self.printing:
