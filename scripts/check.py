@@ -56,7 +56,7 @@ BROWSER_ALWAYS = ["chat", "chat_ask", "chat_list", "chat_stream", "chat_wait", "
 
 # Tests over HTTP that run under the thread sanitizer: those in which the loop, the workers, the catalog's thread and a
 # child's threads meet in ways of their own. `--all` runs every one.
-UNDER_TSAN = ["bridge", "faults", "found", "hostile_clients", "inspect", "install", "kills",
+UNDER_TSAN = ["api", "bridge", "config", "faults", "found", "hostile_clients", "inspect", "install", "kills",
               "log_stream", "metrics", "openai", "owners", "pull", "queue", "residency", "rude_child", "shares", "steps",
               "metadata_scan"]
 CONTRACT_UNDER_TSAN = ["child", "prefix"]
@@ -286,7 +286,7 @@ class Run:
         try:
             verdict.append(build(output, name, self))
         finally:
-            done.set()  # before the message, which raises an error if the output is closed
+            done.set()  # before printing, which raises an error if the output is closed
             self.say(f"build {name}: {'done' if verdict == [True] else 'FAILED'} in {time.monotonic() - started:.0f} s, "
                      f"{output.processor_s:.0f} s of processors")
             if verdict != [True]:

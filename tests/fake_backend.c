@@ -720,8 +720,8 @@ static void unload(void *self)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* Tests start thousands, and the leak check takes most of the time of a short process. Tests of
- * quince-llm look for leaks of a child. */
+/* No leak check at exit: tests start this program thousands of times, and the check would take most
+ * of its time. The tests of quince-llm check the memory of a child for leaks. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

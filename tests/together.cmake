@@ -1,9 +1,9 @@
-# Test programs made of many sources: each source is compiled with another name for its main function, or for the
-# function that a fuzz target consists of, and a generated table finds it by the name that is the program's first argument.
-# Linking one program takes a second, linking a program for each source takes minutes under sanitizers.
+# Test programs built from many sources: main (of a fuzz target: LLVMFuzzerTestOneInput) is given a unique name in each
+# source, and a generated table maps the program's first argument to that function. Linking one program takes a second;
+# under sanitizers, linking one for each source takes minutes.
 
 # qn_test_program(PROGRAM SOURCES...): a program of unit tests. `PROGRAM NAME` runs the test tests/unit/NAME.c. A test
-# that overrides a function of a library, or is linked with an option of its own, needs a program of its own.
+# that overrides a function of a library or needs an option of the linker must be a separate program.
 function(qn_test_program program)
   set(declarations "")
   set(rows "")

@@ -50,8 +50,8 @@ async function conversation(server, model, count) {
   return chat.id;
 }
 
-/** The heap after garbage collection, at the end of each round of answers, and at last of a page that shows the same
-  * conversation in the same list, newly loaded: more than that is a leak. Each answer is a new chat. */
+/** Prints the size of the heap after garbage collection: after each round of answers (each answer in a new chat), and
+  * after the page has been loaded again with the same list of chats. What the former has more than the latter is a leak. */
 async function heapAfterAnswers({ browser, server, told, model }, { sentences, wordMs, rounds, answers }) {
   told.say("heap", { text: SENTENCE.repeat(sentences), ms: wordMs });
   const { context, page } = await openWindow(browser, server.url, { storage: { "quince.model": model } });

@@ -114,7 +114,7 @@ def all_ways_of_case(number):
     with sanitizers (QUINCE_TEST_QUICK=1) try all ways with vectors only."""
     if os.environ.get("QUINCE_TEST_QUICK") == "1":
         return False
-    return os.environ.get("QUINCE_TEST_ALL") == "1" or number % 20 == 0
+    return os.environ.get("QUINCE_TEST_ALL") == "1" or number % 5 == 0
 
 
 def run_alone(tool, isas, all_ways, arch, kind, extra):

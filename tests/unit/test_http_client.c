@@ -264,7 +264,7 @@ static int tear_down(void **state)
     shutdown(listen_fd, SHUT_RDWR);
     pthread_join(server, NULL);
     close(listen_fd);
-    while (served > 0) /* else a connection of this test would be counted in the next one */
+    while (served > 0) /* wait, or the next test would count this test's connections */
         usleep(1000);
     return 0;
 }
