@@ -2,8 +2,10 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 
 from cli_kit import QUINCE, Cli, Stub, Terminal, environment, started_pid, stop_background_server
 from conftest import PATIENCE_S, events, fake_model, free_port, pid_alive, wait_until
@@ -78,12 +80,21 @@ def test_a_server_that_does_not_answer(home):
             os.kill(pid, signal.SIGKILL)
 
 
+@contextlib.contextmanager
+def program_for_all_users():
+    """A copy of the program that every user may run; the folder of the build may be private."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield shutil.copy(QUINCE, folder)
+
+
 def refused(tmp_path, as_user=None, **server):
     stub = Stub({"GET /status": {"all_models_loaded": [], "server": server},
                  "POST /internal/shutdown": {"status": "success"}})
     try:
-        done = subprocess.run([QUINCE, "--port", str(stub.port), "stop"], capture_output=True, text=True,
-                              timeout=PATIENCE_S, env=environment(tmp_path), user=as_user)
+        with program_for_all_users() as program:
+            done = subprocess.run([program, "--port", str(stub.port), "stop"], capture_output=True, text=True,
+                                  timeout=PATIENCE_S, env=environment(tmp_path), user=as_user)
         assert done.returncode == 1 and done.stdout == "" and not stub.bodies("POST /internal/shutdown")
         return done.stderr
     finally:
