@@ -36,8 +36,8 @@ static struct qn_lease *newest_of(const struct qn_model_slot *p, bool bounded, c
     return NULL;
 }
 
-bool qn_inventory_displace(struct qn_inventory *inv, struct qn_model_slot *only, bool bounded,
-                           const char *owner)
+struct qn_lease *qn_inventory_displaceable(struct qn_inventory *inv, struct qn_model_slot *only,
+                                           bool bounded, const char *owner)
 {
     struct qn_tally held;
     struct qn_lease *gone = NULL;
@@ -55,7 +55,5 @@ bool qn_inventory_displace(struct qn_inventory *inv, struct qn_model_slot *only,
         }
     }
     qn_tally_deinit(&held);
-    if (gone)
-        qn_lease_displace(gone);
-    return gone != NULL;
+    return gone;
 }

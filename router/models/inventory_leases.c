@@ -266,10 +266,11 @@ void qn_inventory_tell_displaced(struct qn_inventory *inv)
 }
 
 /* A request that need not wait is always admitted, and a full queue may displace another owner's
- * request for this one. */
+ * request for this one: *gives_way is that request, NULL if there is room. */
 static qn_err check_queues(struct qn_model_slot *p, const char *owner, struct qn_admission *a,
-                           struct qn_error *e)
+                           struct qn_lease **gives_way, struct qn_error *e)
 {
+    *gives_way = NULL;
     const struct qn_inventory_config *c = &p->inv->config;
     if (!would_wait(p) || (a && a->again))
         return QN_OK;
@@ -286,7 +287,8 @@ static qn_err check_queues(struct qn_model_slot *p, const char *owner, struct qn
     if (!all && !own)
         return QN_OK;
     bool of_profile = own && p->policy.options.max_queue == QN_UNSET && c->max_queue < 0;
-    if (qn_inventory_displace(p->inv, own ? p : NULL, of_profile, owner))
+    *gives_way = qn_inventory_displaceable(p->inv, own ? p : NULL, of_profile, owner);
+    if (*gives_way)
         return QN_OK;
     if (a) {
         a->full = true;
@@ -326,14 +328,17 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
     }
     struct qn_model_slot *p = qn_model_slot_get(inv, row);
     struct qn_model_slot_load *load = NULL;
+    struct qn_lease *gives_way;
     qn_model_slot_note_options(p, row);
-    err = check_queues(p, owner, a, e);
+    err = check_queues(p, owner, a, &gives_way, e);
     if (!err && options)
         err = qn_model_slot_ask(p, row, options, &load, e);
     if (err) {
         qn_snapshot_unref(snap);
         return err;
     }
+    if (gives_way)
+        qn_lease_displace(gives_way);
     p->id.size_bytes = row->size_bytes;
     int64_t known = qn_row_number(row->details, "kv_token_bytes");
     p->id.kv_token_bytes = known != QN_UNSET ? known : 0;

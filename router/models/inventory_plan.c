@@ -392,23 +392,33 @@ static bool lacked_memory(const struct qn_child_status *s)
            (s->crash_report && s->crash_report->signal == SIGKILL && !s->crash_report->by_us);
 }
 
-bool qn_model_slot_try_alone(struct qn_model_slot *p)
+/* Models whose memory a load could have had. */
+static size_t others_in_memory(struct qn_model_slot *p)
 {
     struct qn_resident live[QN_RESIDENTS_MAX];
     struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
-    struct qn_child_status s = qn_child_status(p->process.child);
-    /* A load that its process refused for lack of memory is FAILED without having been repeated. */
-    bool loading_failed = s.failed_loads > 0 || s.state == QN_INST_FAILED;
-    if (p->load.tried_alone || p->queue.modest || p->id.elsewhere || !p->queue.waiting.n ||
-        !loading_failed || !lacked_memory(&s))
-        return false;
     size_t n = qn_model_slots_resident(p->inv, p, live, model_slots), others = 0;
     for (size_t i = 0; i < n; i++)
         others += !live[i].pinned && !live[i].elsewhere && !live[i].leaving;
-    if (!others)
+    return others;
+}
+
+bool qn_model_slot_may_fit_alone(struct qn_model_slot *p)
+{
+    struct qn_child_status s = qn_child_status(p->process.child);
+    return !p->load.tried_alone && !p->id.elsewhere && lacked_memory(&s) && others_in_memory(p) > 0;
+}
+
+bool qn_model_slot_try_alone(struct qn_model_slot *p)
+{
+    struct qn_child_status s = qn_child_status(p->process.child);
+    /* A load that its process refused for lack of memory is FAILED without having been repeated. */
+    bool loading_failed = s.failed_loads > 0 || s.state == QN_INST_FAILED;
+    if (p->queue.modest || !p->queue.waiting.n || !loading_failed ||
+        !qn_model_slot_may_fit_alone(p))
         return false;
     qn_warn("inventory", "model=%s load_failed=1 retry_alone=1 others=%zu message=\"%s\"",
-            p->id.name, others, s.error->message);
+            p->id.name, others_in_memory(p), s.error->message);
     p->load.alone = p->load.tried_alone = true;
     qn_child_stop(p->process.child, 0); /* its own restarts must not run before the evictions */
     return true;

@@ -248,11 +248,11 @@ int64_t qn_model_slot_capacity(const struct qn_model_slot *p);
 struct qn_queue_spot qn_model_slot_spot(struct qn_model_slot *p, size_t waiting, size_t ahead);
 
 /* inventory_displace.c: which waiting request is refused when a queue is full. */
-/* True when a waiting request of another owner has been removed to admit one of this owner. only:
- * the queue that is full, NULL: all queues together. bounded: the limit that is reached holds only
- * for requests with a limit of their own. */
-bool qn_inventory_displace(struct qn_inventory *inv, struct qn_model_slot *only, bool bounded,
-                           const char *owner);
+/* The waiting request of another owner that is to be removed if one of this owner is admitted;
+ * NULL: there is none. only: the queue that is full, NULL: all queues together. bounded: the limit
+ * that is reached holds only for requests with a limit of their own. */
+struct qn_lease *qn_inventory_displaceable(struct qn_inventory *inv, struct qn_model_slot *only,
+                                           bool bounded, const char *owner);
 
 /* inventory_options.c: the model's options that the router itself obeys. */
 enum { QN_OPTION_LAYERS = 3 };
@@ -277,6 +277,9 @@ size_t qn_model_slot_awaits(struct qn_model_slot *p, struct qn_model_slot **mode
 bool qn_model_slot_may_restart(struct qn_model_slot *p, struct qn_error *why);
 /* Loads a model that leases wait for, evicts other models first, or notes why it has to wait. */
 void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *events);
+/* For a failed load: true when it may have failed only because of other models in memory that may
+ * be evicted. */
+bool qn_model_slot_may_fit_alone(struct qn_model_slot *p);
 /* Called when a load has failed. True where the failure suggests a lack of memory and was not
  * retried yet: all other models that may be evicted are, and the load is retried once. */
 bool qn_model_slot_try_alone(struct qn_model_slot *p);
@@ -332,7 +335,8 @@ void qn_model_slot_load_error(const struct qn_model_slot *p, struct qn_error *wh
 void qn_model_slot_load_key(const struct qn_model_row *row, struct qn_model_slot_want *w,
                             char out[static QN_SHA256_HEX + 1]);
 /* Remembers why the model's process could not be loaded, if its state is FAILED. A process that
- * could not even be started is not remembered: that is a fault of the machine, not of the load. */
+ * could not even be started is not remembered: that is a fault of the machine, not of the load. A
+ * lack of memory that other models may have caused is not remembered either. */
 void qn_model_slot_remember_failure(struct qn_model_slot *p);
 /* True when the load that would be started next has failed lately and no waiting request asks for a
  * retry; *why is the error of that failure. */

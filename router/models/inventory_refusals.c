@@ -55,6 +55,10 @@ void qn_model_slot_remember_failure(struct qn_model_slot *p)
     if (s.state != QN_INST_FAILED || !*p->load.load_key || !ran)
         return;
     struct qn_error why;
+    if (qn_model_slot_may_fit_alone(p)) {
+        p->load.load_key[0] = '\0';
+        return;
+    }
     qn_model_slot_load_error(p, &why);
     qn_load_refusals_add(&p->load.refusals, p->load.load_key, &why, qn_now_ms());
     p->load.load_key[0] = '\0';

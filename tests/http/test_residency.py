@@ -360,6 +360,27 @@ def test_who_leaves_for_a_load_that_fails(house, behaviour, leaves, status, code
     assert server.logs().count("retry_alone=1") == leaves
 
 
+def test_a_lack_of_memory_beside_others_is_not_remembered(house):
+    """The client that ordered the load has left, so nothing was evicted for it; the next request gets the memory."""
+    server = house.start("--max-loaded-models", "-1")
+    gate = house.tmp_path / "gate"
+    other = house.model(server, "other", **FOR_EVER)
+    big = house.model(server, "big", load_until=str(gate), load_fail="no memory for the cache",
+                      load_error="out_of_memory")
+    assert load(server, other).status == 200
+    leaver = server.connect()
+    leaver.request("POST", "/v1/load", json.dumps({"model_name": big}), {"Content-Type": "application/json"})
+    wait_until(lambda: loaded(server).get(big, {}).get("status") == "loading", what="the load")
+    leaver.close()
+    wait_until(lambda: loaded(server)[big]["requests_waiting"] == 0, what="it has left")
+    gate.touch()
+    wait_until(lambda: f"model={big} state=failed" in server.logs(), what="the failed load")
+    assert ready(server) == {other}
+    reply = server.chat(big)
+    assert reply.status >= 500 and "not tried" not in reply.body.decode(), reply.body
+    assert server.logs().count("retry_alone=1") == 1 and ready(server) == set()
+
+
 @pytest.mark.parametrize("runs", [False, True])
 def test_a_name_may_come_to_mean_another_kind_of_model(house, runs):
     """Who deletes a model and gives its name to one of another kind gets that kind's process."""

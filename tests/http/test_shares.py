@@ -77,6 +77,24 @@ def test_a_full_queue_of_loads_has_room_for_others(house):
     chat.done()
 
 
+def test_a_bad_load_takes_nobodys_place_in_a_full_queue(house):
+    """Its options are read before anybody gives way."""
+    keys = Keys(house, "--queue-limit", "3")
+    server, greedy, other = keys.server, keys.add("greedy"), keys.add("other")
+    model = house.model(server, "one", slots=1, **SLOW)
+    bad = [{option: value} for option, value in (
+        ("slots", 1000), ("cache_type", "zz"), ("draft_model", "nobody"), ("rope_scaling", "spiral:2"),
+        ("llamacpp_backend", "nobody"), ("llamacpp_args", '"open'), ("prefix_cache", "here"))]
+    with Holder(server, model, **greedy) as holder:
+        many = crowd(server, model, greedy, 3)
+        for options in bad:
+            reply = server.post("/v1/load", {"model_name": model, **options}, headers=other)
+            assert 400 <= reply.status < 500, reply.body
+            assert loaded(server, model)["requests_waiting"] == 3, options
+        holder.release()
+        assert [a.done().status for a in many] == [200] * 3
+
+
 def test_a_phones_queue_is_shared_between_keys(house):
     """The profile's own limit displaces no client of other profiles."""
     keys = Keys(house)
