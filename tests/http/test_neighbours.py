@@ -5,13 +5,13 @@ import random
 import sys
 
 import pytest
-from conftest import BUILD, QUICK, ROOT, Server
+from conftest import BUILD, QUICK, ROOT, THREAD_SANITIZED, Server
 
 sys.path.insert(0, str(ROOT / "scripts/gguf"))
 import make_random_gguf as maker  # noqa: E402
 
 NEIGHBOURS = 8
-PROMPTS = 40 if QUICK else 200
+PROMPTS = 40 if QUICK or THREAD_SANITIZED else 200
 LARGE = [word for pair in ("layers=1", "vocab=512", "context=1024", "dim=1024", "ff=1024", "heads=8", "kv_heads=4",
                            "head_dim=128") for word in ("--set", pair)]
 

@@ -4,13 +4,15 @@ import json
 import sys
 
 import pytest
-from conftest import BUILD, ROOT, Server
+from conftest import BUILD, ROOT, THREAD_SANITIZED, Server
 
 sys.path.insert(0, str(ROOT / "scripts" / "train" / "llm"))
 import claims  # noqa: E402
 from text import known  # noqa: E402
 
 QUESTIONS = [json.loads(line) for line in (ROOT / "tests" / "http" / "starter_questions.jsonl").read_text().splitlines()]
+# The answers are those of the other builds, each of them thirty times slower.
+ASKED = QUESTIONS[::8] if THREAD_SANITIZED else QUESTIONS
 RIGHT_SHARE = 0.85
 
 
@@ -19,7 +21,7 @@ def answers(tmp_path_factory):
     """[(question, answer)] of the model that ships."""
     s = Server(tmp_path_factory.mktemp("truth") / "data", BUILD / "bin", ROOT / "registry")
     out = []
-    for q in QUESTIONS:
+    for q in ASKED:
         reply = s.chat("quince-starter", q["q"], temperature=0)
         assert reply.status == 200, reply.body
         out.append((q, reply.json["choices"][0]["message"]["content"]))
@@ -38,6 +40,7 @@ def test_answers_deny_and_invent_nothing(answers):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.skipif(THREAD_SANITIZED, reason="a share of all questions")
 def test_most_answers_are_the_right_ones(answers):
     wrong = [f"{q['q']} -> {a}" for q, a in answers if not is_right(q, a)]
     assert len(wrong) <= (1 - RIGHT_SHARE) * len(answers), "\n".join(wrong)
