@@ -384,7 +384,8 @@ static void open_services(struct qn_program *p)
 {
     const struct qn_settings *s = &p->settings;
     p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
-    p->serving = (struct qn_serving){.loop = p->loop, .auth = &p->auth, .started_ms = qn_now_ms()};
+    p->serving = (struct qn_serving){
+        .loop = p->loop, .auth = &p->auth, .watchers = &p->watchers, .started_ms = qn_now_ms()};
     p->chats_events = qn_chats_events_new(p->loop, p->keys);
     p->chats_load = qn_chats_load_new();
     p->chats = qn_chats_new(&(struct qn_chats_config){.dir = s->data_dir,

@@ -8,6 +8,7 @@
 #include "downloads/pull_world.h"
 #include "http/crowds.h"
 #include "http/ports.h"
+#include "http/watchers.h"
 #include "models/inventory.h"
 #include "models/registration.h"
 #include "router/routes.h"
@@ -35,6 +36,7 @@ struct qn_program {
     struct qn_service_unit unit;
     struct qn_notify *notify; /* NULL: no service manager expects messages */
     struct qn_serving serving;
+    struct qn_watchers watchers;
     struct qn_models models;
     struct qn_telemetry telemetry;
     struct qn_open_rule open_rule;

@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -27,7 +28,9 @@ enum {
     TURN_STEPS = 64,
     TURN_SEND_BYTES = 1024 * 1024, /* in one turn, however fast the client reads */
     FREED_BYTES = 8 * 1024 * 1024, /* replies of more bytes are freed by a worker */
-    OUT_KEPT_BYTES = 4096          /* an empty buffer up to this size is kept during a reply */
+    LOST_MS = 100 * 1000,
+    LOST_TRIES = 4,       /* times that the system has sent the same bytes again */
+    OUT_KEPT_BYTES = 4096 /* an empty buffer up to this size is kept during a reply */
 };
 
 /* ---- sending ---- */
@@ -336,6 +339,16 @@ static void on_socket(void *ctx, uint32_t events)
 }
 
 /* ---- opening and closing ---- */
+
+/* A machine that is there confirms what it receives, and answers when the system asks whether the
+ * client reads again, even if the client does not. */
+bool qn_link_is_lost(const struct qn_link *l)
+{
+    struct tcp_info info;
+    socklen_t n = sizeof info;
+    return getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 &&
+           info.tcpi_retransmits >= LOST_TRIES && info.tcpi_last_ack_recv >= LOST_MS;
+}
 
 qn_err qn_link_open(struct qn_link *l, struct qn_error *e)
 {

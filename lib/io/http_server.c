@@ -15,6 +15,7 @@
 
 enum {
     SWEEP_MS = 1000,
+    LOST_SWEEPS = 10,    /* from one check of all connections by qn_link_is_lost to the next */
     IDLE_MS = 75 * 1000, /* between requests */
     LINGER_MS = 10 * 1000,
     BODY_STALL_MS = 60 * 1000,
@@ -140,11 +141,16 @@ static void on_sweep(void *ctx)
 {
     struct qn_http_server *s = ctx;
     int64_t now = qn_now_ms();
+    bool looks = ++s->sweeps >= LOST_SWEEPS;
+    if (looks)
+        s->sweeps = 0;
     for (struct qn_link *l = s->links, *next; l; l = next) {
         next = l->next;
-        if ((l->http && l->http->storing) || !qn_pace_is_late(&l->pace, now))
+        bool late = qn_pace_is_late(&l->pace, now);
+        if ((l->http && l->http->storing) || !(late || (looks && qn_link_is_lost(l))))
             continue;
-        qn_debug("http", "connection closed: its client is too slow");
+        qn_debug("http", "connection closed: its client %s",
+                 late ? "is too slow" : "does not answer any more");
         qn_link_free(l);
     }
     qn_server_relieve(s, now);

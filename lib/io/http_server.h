@@ -11,6 +11,9 @@
  *   byte beyond, or earlier because of Content-Length).
  * - A head has to be complete within QN_HTTP_HEAD_TIMEOUT_S, however steadily it arrives; bodies
  *   and replies have to make progress (http_pace.h).
+ * - A connection is closed when bytes of a reply are in transit and the client's machine has
+ *   confirmed nothing for 100 s. One that vanishes while nothing is sent is found by the system if
+ *   the socket has SO_KEEPALIVE (router/http/listen.c).
  * - A malformed request is refused with a body from the `refuse` callback, and the connection is
  *   closed.
  * - Memory held by requests is limited in total and per owner (http_budget.c): a body beyond the

@@ -131,6 +131,7 @@ struct qn_http_server {
     size_t n_lingering, n_narrow; /* subsets of the links; no link is in both */
     struct qn_http *requests;     /* delivered */
     size_t active;
+    int sweeps;     /* since connections were last checked by qn_link_is_lost */
     bool warned;    /* the warning about too many connections was logged */
     int64_t date_s; /* the second for which `date` was formatted */
     char date[QN_HTTP_DATE_LEN + 1];
@@ -161,6 +162,9 @@ qn_err qn_link_open(struct qn_link *l, struct qn_error *e);
 void qn_link_turn(struct qn_link *l, bool may_read);
 void qn_link_free(struct qn_link *l); /* calls `gone`; closes the socket */
 bool qn_link_ends(struct qn_link *l, struct qn_http_ends *out);
+/* True when bytes have been sent, repeatedly, and the client's machine has confirmed nothing for
+ * LOST_MS. The system itself would give up after a quarter of an hour. */
+bool qn_link_is_lost(const struct qn_link *l);
 /* Sends both pieces and buffers what the socket does not take; bytes buffered earlier go first. */
 void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const void *body, size_t n);
 /* The same, but takes over the body's bytes: a large reply is neither copied nor sent in one turn.

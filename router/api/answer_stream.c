@@ -13,6 +13,7 @@
 #include "api/api.h"
 #include "api/chat_json.h"
 #include "base/str.h"
+#include "http/watchers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct reader {
     const struct qn_answering_api *api;
     struct qn_http *http;
     struct qn_stream *stream; /* NULL: the head has not been sent */
+    struct qn_watcher counted;
     struct qn_caller caller;
     char id[QN_CHATS_ID_DIGITS + 1];
     struct qn_answer_watcher watcher; /* .answer NULL: the answer is finished, in `arena` */
@@ -42,6 +44,7 @@ struct reader {
 static void reader_free(struct reader *r)
 {
     qn_answering_unwatch(&r->watcher);
+    qn_watchers_remove(&r->counted);
     qn_timer_stop(r->alive);
     qn_timer_stop(r->again);
     qn_arena_free(r->arena);
@@ -208,6 +211,13 @@ void qn_api_answer_stream(const struct qn_answering_api *api, struct qn_http *h,
     snprintf(r->id, sizeof r->id, "%s", id);
     qn_buf_init(&r->event, EVENT_MAX);
     qn_auth_caller(api->serving->auth, h, &r->caller);
+    if (qn_watchers_add(api->serving->watchers, r->caller.owner,
+                        "the answer is written all the same, and GET /internal/chats/ID returns it",
+                        &r->counted, &e)) {
+        reader_free(r);
+        qn_answer_error(h, &e);
+        return;
+    }
     qn_http_on_gone(h, gone, r);
     if (watch(r)) {
         open_stream(r);

@@ -8,6 +8,7 @@
 #include "api/chat_json.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "http/watchers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ enum { ALIVE_MS = 15 * 1000, EVENT_MAX = 64 * 1024 };
 struct watcher {
     struct watcher *next, *prev;
     struct qn_chats_events *events;
+    struct qn_watcher counted;
     struct qn_caller caller;
     struct qn_http *http;
     struct qn_stream *stream;
@@ -62,6 +64,7 @@ static void forget(struct watcher *w)
         qn_timer_stop(ev->alive);
         ev->alive = NULL;
     }
+    qn_watchers_remove(&w->counted);
     free(w);
 }
 
@@ -156,40 +159,30 @@ void qn_chats_events_tell(void *ctx, const struct qn_chats_event *event)
     }
 }
 
-static qn_err find_room(const struct qn_chats_events *ev, const char *owner, struct qn_error *e)
-{
-    size_t all = 0, own = 0;
-    for (const struct watcher *w = ev->first; w; w = w->next) {
-        all++;
-        own += qn_str_eq(w->caller.owner, owner);
-    }
-    if (ev->stopped)
-        return qn_fail(e, QN_EBUSY, "the server is stopping");
-    return all < QN_CHATS_WATCHERS_MAX && own < QN_CHATS_OWNER_WATCHERS_MAX
-               ? QN_OK
-               : qn_fail(e, QN_EBUSY, "too many clients follow the chats: at most %d of one owner",
-                         QN_CHATS_OWNER_WATCHERS_MAX);
-}
-
 void qn_api_chats_events(const struct qn_chats_api *api, struct qn_http *h, const char *id)
 {
     struct qn_chats_events *ev = api->events;
-    struct qn_caller caller;
     struct qn_error e = {0};
+    struct watcher *w = qn_xcalloc(1, sizeof *w);
     (void)id;
-    qn_auth_caller(api->serving->auth, h, &caller);
-    if (find_room(ev, caller.owner, &e)) {
+    qn_auth_caller(api->serving->auth, h, &w->caller);
+    qn_err err = ev->stopped ? qn_fail(&e, QN_EBUSY, "the server is stopping") : QN_OK;
+    if (!err)
+        err = qn_watchers_add(api->serving->watchers, w->caller.owner,
+                              "GET /internal/chats returns all chats as they are", &w->counted, &e);
+    if (err) {
+        free(w);
         qn_answer_error(h, &e);
         return;
     }
     qn_http_set_header(h, "Cache-Control", "no-cache");
     if (qn_str_eq(qn_http_method(h), "HEAD")) {
+        qn_watchers_remove(&w->counted);
+        free(w);
         qn_http_reply(h, 200, "text/event-stream", "", 0);
         return;
     }
-    struct watcher *w = qn_xcalloc(1, sizeof *w);
     w->events = ev;
-    w->caller = caller;
     w->http = h;
     w->next = ev->first;
     if (w->next)

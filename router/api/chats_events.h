@@ -1,5 +1,6 @@
 /* GET internal/chats/events: committed changes of stored chats as server-sent events, to all
- * clients of the owner that they belong to. Loop thread. */
+ * clients of the owner that they belong to. The number of clients is limited (http/watchers.h).
+ * Loop thread. */
 #ifndef QN_API_CHATS_EVENTS_H
 #define QN_API_CHATS_EVENTS_H
 
@@ -8,8 +9,6 @@
 #include "io/loop.h"
 
 enum {
-    QN_CHATS_WATCHERS_MAX = 512,             /* clients in all */
-    QN_CHATS_OWNER_WATCHERS_MAX = 64,        /* of one owner */
     QN_CHATS_EVENTS_UNREAD_MAX = 1024 * 1024 /* bytes after which a client is told to read anew */
 };
 

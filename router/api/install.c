@@ -3,12 +3,14 @@
  * it continues if its client disconnects. */
 #include "api/api.h"
 
+#include "access/auth.h"
 #include "answers/answer.h"
 #include "api/pull.h"
 #include "api/waiting.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "downloads/pack_jobs.h"
+#include "http/watchers.h"
 #include "models/devices.h"
 #include "models/inventory.h"
 #include "models/recipes.h"
@@ -25,6 +27,7 @@ struct asker {
     const struct qn_engines_api *api;
     struct qn_waiting client;
     struct qn_pack_client *job;
+    struct qn_watcher counted;
     struct qn_stream *stream; /* NULL: the reply has not begun */
     char *recipe, *backend;
     enum what what;
@@ -34,6 +37,7 @@ struct asker {
 
 static void asker_free(struct asker *a)
 {
+    qn_watchers_remove(&a->counted);
     free(a->recipe);
     free(a->backend);
     free(a);
@@ -361,6 +365,14 @@ static qn_err read_request(const struct qn_jref *root, struct asker *a, struct q
     return err;
 }
 
+static qn_err count(struct asker *a, struct qn_http *h, struct qn_error *e)
+{
+    struct qn_caller caller;
+    qn_auth_caller(a->api->serving->auth, h, &caller);
+    return qn_watchers_add(a->api->serving->watchers, caller.owner,
+                           "an installation that has begun goes on", &a->counted, e);
+}
+
 static void take(const struct qn_engines_api *api, struct qn_http *h, enum what what)
 {
     struct qn_json *doc;
@@ -375,6 +387,8 @@ static void take(const struct qn_engines_api *api, struct qn_http *h, enum what 
     }
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err && what == INSTALL)
+        err = count(a, h, &e);
     if (err) {
         qn_answer_error(h, &e);
         asker_free(a);

@@ -15,6 +15,7 @@
 #include "api/log_query.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "http/watchers.h"
 #include "http/ws.h"
 #include "telemetry/metrics.h"
 
@@ -42,6 +43,7 @@ struct reader {
     bool following;
     int64_t backlog_last; /* the newest line when the reader arrived */
     /* Over HTTP: */
+    struct qn_watcher counted;
     struct qn_http *http;
     struct qn_stream *stream;
     struct qn_timer *alive;
@@ -64,6 +66,7 @@ static struct reader *reader_new(const struct qn_watch_api *api, void (*more)(vo
 static void reader_free(struct reader *r)
 {
     qn_logs_unfollow(r->api->telemetry->logs, &r->follower);
+    qn_watchers_remove(&r->counted);
     qn_timer_stop(r->alive);
     qn_log_query_deinit(&r->query);
     qn_buf_deinit(&r->piece);
@@ -261,6 +264,9 @@ void qn_api_log_stream(const struct qn_watch_api *api, struct qn_http *h, const 
         err = qn_log_query_init(api, &r->caller, &wish, &r->query, &e);
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err)
+        err = qn_watchers_add(api->serving->watchers, r->caller.owner,
+                              "GET /v1/logs returns lines without a stream", &r->counted, &e);
     if (err) {
         qn_answer_error(h, &e);
         reader_free(r);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "downloads/pull_request.h"
+#include "http/watchers.h"
 #include "models/inventory.h"
 #include "registry/web.h"
 
@@ -26,6 +27,7 @@ struct asker {
     const struct qn_pulls_api *api;
     struct qn_http *http;
     struct qn_pull_client *client;
+    struct qn_watcher counted;
     struct qn_stream *stream; /* NULL: the reply has not begun */
     char *name;
     bool lines;  /* the client wants lines, otherwise one reply */
@@ -35,6 +37,7 @@ struct asker {
 
 static void asker_free(struct asker *a)
 {
+    qn_watchers_remove(&a->counted);
     free(a->name);
     free(a);
 }
@@ -212,7 +215,11 @@ static void ask(const struct qn_pulls_api *api, struct qn_http *h, struct qn_pul
     qn_auth_caller(api->serving->auth, h, &caller);
     struct qn_pull_wish wish = {
         .order = o, .owner = caller.owner, .admin = caller.admin, .priority = QN_UNSET_PRIORITY};
-    if (qn_pulls_ask(api->puller->pulls, &wish, &events, a, &a->client, &e)) {
+    qn_err err =
+        qn_watchers_add(api->serving->watchers, caller.owner, QN_API_PULL_INSTEAD, &a->counted, &e);
+    if (!err)
+        err = qn_pulls_ask(api->puller->pulls, &wish, &events, a, &a->client, &e);
+    if (err) {
         qn_api_pull_refuse(api->puller, h, name, &e);
         asker_free(a);
     } else {

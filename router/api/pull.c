@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "downloads/pull_request.h"
+#include "http/watchers.h"
 #include "library/may_open.h"
 #include "registry/web.h"
 
@@ -27,6 +28,7 @@ struct asker {
     const struct qn_pulls_api *api;
     struct qn_http *http;
     struct qn_pull_client *client;
+    struct qn_watcher counted;
     struct qn_stream *stream; /* NULL: the reply has not begun */
     char *model, *recipe, *checkpoint;
     bool events;   /* the client wants events */
@@ -37,6 +39,7 @@ struct asker {
 
 static void asker_free(struct asker *a)
 {
+    qn_watchers_remove(&a->counted);
     free(a->model);
     free(a->recipe);
     free(a->checkpoint);
@@ -361,7 +364,12 @@ void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *
                                     .admin = caller.admin,
                                     .priority = wants.priority,
                                     .until_gone = wants.until_gone};
-        if (qn_pulls_ask(api->puller->pulls, &wish, &events, a, &a->client, &e)) {
+        if (wants.subscribe)
+            err = qn_watchers_add(api->serving->watchers, caller.owner, QN_API_PULL_INSTEAD,
+                                  &a->counted, &e);
+        if (!err)
+            err = qn_pulls_ask(api->puller->pulls, &wish, &events, a, &a->client, &e);
+        if (err) {
             qn_api_pull_refuse(api->puller, h, a->model, &e);
             asker_free(a);
         } else {

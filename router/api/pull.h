@@ -10,6 +10,11 @@
 #define QN_API_PRIORITY_FOR_ADMINS                                                                 \
     "a priority above 0 takes the turn of others' downloads, which needs an admin key"
 
+/* What a client can do that may follow no further download (http/watchers.h). */
+#define QN_API_PULL_INSTEAD                                                                        \
+    "POST /v1/pull with \"subscribe\": false downloads without a stream, and GET /v1/downloads "   \
+    "shows the progress"
+
 /* Whether the error is due to the setting offline. */
 bool qn_api_pull_offline(const struct qn_puller *puller, const struct qn_error *e);
 

@@ -127,21 +127,6 @@ static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wis
     return err;
 }
 
-/* Each watcher is sent progress several times a second, so that their number is limited. */
-static qn_err check_watchers(const struct qn_pull_job *j, const struct qn_pull_wish *wish,
-                             struct qn_error *e)
-{
-    int n = 0;
-    for (const struct qn_pull_client *c = j && wish->owner ? j->clients : NULL; c; c = c->next)
-        n += c->ev->progress && qn_str_eq(c->owner, wish->owner);
-    return n < QN_PULL_WATCHERS_MAX
-               ? QN_OK
-               : qn_fail(e, QN_EBUSY,
-                         "%d requests of this client wait for the download of %s already: GET "
-                         "/v1/downloads shows its progress",
-                         n, wish->order->model);
-}
-
 qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
                     const struct qn_pull_events *ev, void *ctx, struct qn_pull_client **out,
                     struct qn_error *e)
@@ -152,9 +137,7 @@ qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
         return qn_fail(e, QN_EBUSY, "the server is stopping");
     qn_buf_init(&id, 1024);
     qn_buf_fmt(&id, "model:%s", wish->order->model);
-    qn_err err = check_watchers(ev->progress ? qn_pull_find(p, qn_buf_cstr(&id)) : NULL, wish, e);
-    if (!err)
-        err = begin(p, qn_buf_cstr(&id), wish, &j, e);
+    qn_err err = begin(p, qn_buf_cstr(&id), wish, &j, e);
     qn_buf_deinit(&id);
     if (err)
         return err;

@@ -25,7 +25,6 @@ enum {
     QN_PULL_RESOLVES_MAX = 2,                 /* at a time: the workers have other tasks, too */
     QN_PULL_FINISHED_MAX = 100,               /* jobs that are over and still listed */
     QN_PULL_OWNER_MAX = QN_DOWNLOADS_MAX / 4, /* jobs of one owner, of all states */
-    QN_PULL_WATCHERS_MAX = 64, /* clients of one owner that get one job's progress events */
     QN_PULL_PRIORITY_MAX = 100,
     QN_PULL_TICK_MS = 200,
     QN_PULL_SLICE_MS = 2 * 60 * 1000, /* how long a job may fetch without interruption while a job
@@ -138,8 +137,8 @@ struct qn_pull_wish {
 
 /* Begins the download, or joins the existing one, of which the client becomes an owner, too. No
  * event is called from within this call. QN_ECONFLICT: another download for that name is not over,
- * or has failed and belongs to another owner; QN_EBUSY: stopping, too many jobs, or
- * QN_PULL_WATCHERS_MAX. */
+ * or has failed and belongs to another owner; QN_EBUSY: stopping, or too many jobs. The number of
+ * clients is limited by the caller (http/watchers.h). */
 qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
                     const struct qn_pull_events *ev, void *ctx, struct qn_pull_client **out,
                     struct qn_error *e);

@@ -21,7 +21,13 @@ enum {
     SOCKETS_MAX = 8,
     BACKLOG = 512,
     ACCEPTS_PER_TURN = 64,
-    REST_MS = 100,  /* pause after running out of descriptors */
+    REST_MS = 100, /* pause after running out of descriptors */
+    /* When a client has been silent for so long, its machine is asked whether the connection still
+     * exists, at this interval; after so many questions without an answer the connection ends, 110
+     * seconds after the last sign of the client. */
+    PROBE_IDLE_S = 60,
+    PROBE_INTERVAL_S = 10,
+    PROBES = 5,
     PORT_TRIES = 20 /* to find a port that is free on every address */
 };
 
@@ -52,6 +58,23 @@ static void rested(void *ctx)
     set_watches(ls, EPOLLIN);
 }
 
+static void set_option(int fd, int level, int name, int value)
+{
+    setsockopt(fd, level, name, &value, sizeof value);
+}
+
+/* TCP_USER_TIMEOUT is not set: it would also end connections of clients that are there and do not
+ * read for a while, for which http_pace.h has limits. Bytes in transit to a machine that has
+ * vanished, during which there are no probes, are looked for by the HTTP server. */
+static void set_up(int fd)
+{
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, PROBE_IDLE_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, PROBE_INTERVAL_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
 /* Accepts waiting connections on every socket; the watch does not tell which one is ready, and
  * checking the others costs one system call each. */
 static void on_readable(void *ctx, uint32_t events)
@@ -65,8 +88,7 @@ static void on_readable(void *ctx, uint32_t events)
             int fd =
                 accept4(ls->fds[i], (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
             if (fd >= 0) {
-                int on = 1;
-                setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+                set_up(fd);
                 qn_http_server_add(ls->server, fd, &addr, len, ls->tag);
                 continue;
             }

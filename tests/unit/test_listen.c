@@ -10,6 +10,7 @@
 #include "http/listen.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -104,6 +105,61 @@ static void both_loopbacks(void **state)
     qn_listen_close(other);
 }
 
+/* The server's end of a connection, which is a descriptor of this process, too. */
+static int other_end(int fd)
+{
+    struct sockaddr_in own, peer;
+    socklen_t n = sizeof own;
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &n), 0);
+    for (int other = 0; other < 1024; other++) {
+        n = sizeof peer;
+        if (other != fd && getpeername(other, (struct sockaddr *)&peer, &n) == 0 &&
+            peer.sin_family == AF_INET && peer.sin_port == own.sin_port)
+            return other;
+    }
+    return -1;
+}
+
+static int option(int fd, int level, int name)
+{
+    int value = 0;
+    socklen_t n = sizeof value;
+    assert_int_equal(getsockopt(fd, level, name, &value, &n), 0);
+    return value;
+}
+
+static void stop_loop(void *ctx)
+{
+    qn_loop_stop(ctx);
+}
+
+/* A client's machine that has vanished is found although nothing is sent to it. */
+static void vanished_peers_are_looked_for(void **state)
+{
+    (void)state;
+    struct qn_listen *ls;
+    struct qn_error e = {0};
+    assert_int_equal(listen_at("127.0.0.1", 0, false, &ls, &e), QN_OK);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)qn_listen_port(ls))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    struct qn_timer *end = qn_timer_start(loop, 50, 0, stop_loop, loop);
+    qn_loop_run(loop);
+    qn_timer_stop(end);
+    int accepted = other_end(fd);
+    assert_true(accepted >= 0);
+    assert_int_equal(option(accepted, SOL_SOCKET, SO_KEEPALIVE), 1);
+    int idle = option(accepted, IPPROTO_TCP, TCP_KEEPIDLE),
+        interval = option(accepted, IPPROTO_TCP, TCP_KEEPINTVL),
+        probes = option(accepted, IPPROTO_TCP, TCP_KEEPCNT);
+    assert_true(idle >= 30 && probes >= 3); /* a short interruption ends nothing */
+    assert_true(idle + interval * probes <= 120);
+    close(fd);
+    qn_listen_close(ls);
+}
+
 static void refused_addresses(void **state)
 {
     (void)state;
@@ -128,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_loopbacks),
         cmocka_unit_test(refused_addresses),
+        cmocka_unit_test(vanished_peers_are_looked_for),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -866,28 +866,6 @@ static void work_is_not_dropped(void **state)
     stop();
 }
 
-/* Watchers are told several times a second; one owner may have so many. */
-static void so_many_watch_one_download(void **state)
-{
-    (void)state;
-    struct client more[QN_PULL_WATCHERS_MAX + 1];
-    struct qn_error e = {0};
-    start(1, false);
-    let_come(0, 0);
-    owner = "greedy";
-    for (int i = 0; i < QN_PULL_WATCHERS_MAX; i++)
-        assert_int_equal(ask_with(&more[i], "m", "o/r:a", QN_UNSET_PRIORITY, false, &e), QN_OK);
-    assert_int_equal(
-        ask_with(&more[QN_PULL_WATCHERS_MAX], "m", "o/r:a", QN_UNSET_PRIORITY, false, &e),
-        QN_EBUSY);
-    owner = "other";
-    assert_int_equal(ask_with(&one, "m", "o/r:a", QN_UNSET_PRIORITY, false, &e), QN_OK);
-    owner = NULL;
-    let_come(INT64_MAX / 2, INT64_MAX / 2);
-    run_until(one_ended);
-    stop();
-}
-
 static void owners_take_turns(void **state)
 {
     (void)state;
@@ -980,7 +958,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_owner_cannot_fill_the_list, setup, remove_dir),
         cmocka_unit_test_setup_teardown(work_is_not_dropped, setup, remove_dir),
         cmocka_unit_test_setup_teardown(owners_take_turns, setup, remove_dir),
-        cmocka_unit_test_setup_teardown(so_many_watch_one_download, setup, remove_dir),
         cmocka_unit_test_setup_teardown(a_long_download_pauses_for_others, setup, remove_dir),
         cmocka_unit_test_setup_teardown(what_cannot_go_on_is_not_paused, setup, remove_dir),
     };
