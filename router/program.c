@@ -421,7 +421,8 @@ static void open_services(struct qn_program *p)
                                                        .programs = !s->no_discovery});
     open_pulls(p);
     p->custody.pulls = p->puller.pulls;
-    p->open_rule = (struct qn_open_rule){.auth = &p->auth,
+    p->open_rule = (struct qn_open_rule){.loop = p->loop,
+                                         .auth = &p->auth,
                                          .inventory = p->inventory,
                                          .builtin_dir = s->builtin_dir,
                                          .models_dir = s->models_dir,

@@ -14,9 +14,9 @@
 enum {
     QN_LOOP_SLOW_MS = 20,
     /* There are always more workers than long tasks (requests to hubs, checksums, scans of large
-     * folders) running at the same time, so a short task that a request waits for always finds
-     * one. */
-    QN_LOOP_WORKERS = 8
+     * folders, looks at files that clients name) running at the same time, so a short task that a
+     * request waits for always finds one. */
+    QN_LOOP_WORKERS = 10
 };
 
 struct qn_loop;

@@ -315,7 +315,10 @@ static char *pin_to_save(const struct qn_json *doc)
     return qn_xstrdup(qn_json_raw_bool(&pinned) ? "{\"pinned\":true}" : "{\"pinned\":false}");
 }
 
-void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char *id)
+static void load_opened(const void *api, struct qn_http *h, const char *id);
+
+/* opened: the files that the request names may be opened. */
+static void load(const struct qn_models_api *api, struct qn_http *h, bool opened)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -325,7 +328,7 @@ void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char 
     bool save = false;
     struct asker *a = NULL;
     struct qn_buf named;
-    (void)id;
+    struct qn_named_files files = {.rule = api->open_rule};
     qn_buf_init(&named, OPTIONS_MAX);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
@@ -352,12 +355,13 @@ void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char 
     }
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    if (!err) {
+    if (!err && !opened) {
         struct qn_jref root = qn_json_root(doc);
-        if (!(save ? qn_may_save_options(api->open_rule, h, &root)
-                   : qn_may_open_options(api->open_rule, h, &root)))
-            goto out;
+        err =
+            save ? qn_named_saved_options(&files, &root, &e) : qn_named_options(&files, &root, &e);
     }
+    if (!err && !qn_may_open(&files, h, load_opened, api, NULL))
+        goto out;
     if (!err) {
         a = qn_xcalloc(1, sizeof *a);
         a->api = api;
@@ -384,6 +388,18 @@ void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char 
 out:
     qn_buf_deinit(&named);
     qn_json_free(doc);
+}
+
+static void load_opened(const void *api, struct qn_http *h, const char *id)
+{
+    (void)id;
+    load(api, h, true);
+}
+
+void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char *id)
+{
+    (void)id;
+    load(api, h, false);
 }
 
 static void unload_gone(void *ctx)

@@ -344,14 +344,18 @@ static void save(const struct qn_models_api *api, struct qn_http *h, const char 
     qn_catalog_set_options(api->models->catalog, name, options, saved, a);
 }
 
-void qn_api_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
+static void set_opened(const void *api, struct qn_http *h, const char *id);
+
+/* opened: the files that the request names may be opened. */
+static void set(const struct qn_models_api *api, struct qn_http *h, const char *id, bool opened)
 {
     struct qn_snapshot *snap = NULL;
     struct qn_json *doc = NULL;
     struct qn_error e = {0};
     struct qn_buf merged;
     struct view v;
-    bool dry = false, answered = false;
+    struct qn_named_files files = {.rule = api->open_rule};
+    bool dry = false, later = false;
     qn_buf_init(&merged, OPTIONS_MAX);
     qn_err err = find(api, id, &snap, &v, &e);
     if (err)
@@ -365,8 +369,10 @@ void qn_api_options_set(const struct qn_models_api *api, struct qn_http *h, cons
         err = qn_json_bool_opt(&d, &dry, &e);
         for (bool more = qn_json_first(&root, &it); more && !err; more = qn_json_next(&it))
             err = check_member(v.type, &it, &e);
-        answered = !err && !qn_may_save_options(api->open_rule, h, &root);
-        if (!err && !answered)
+        if (!err && !opened)
+            err = qn_named_saved_options(&files, &root, &e);
+        later = !err && !qn_may_open(&files, h, set_opened, api, id);
+        if (!err && !later)
             merge(v.type, v.saved, &root, &merged);
     }
     if (!err && merged.overflow)
@@ -374,13 +380,23 @@ void qn_api_options_set(const struct qn_models_api *api, struct qn_http *h, cons
     v.wanted = qn_buf_cstr(&merged);
     if (err)
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
-    else if (!answered && dry)
+    else if (!later && dry)
         answer(api, h, &v);
-    else if (!answered)
+    else if (!later)
         save(api, h, v.row->name, v.wanted);
     qn_snapshot_unref(snap);
     qn_buf_deinit(&merged);
     qn_json_free(doc);
+}
+
+static void set_opened(const void *api, struct qn_http *h, const char *id)
+{
+    set(api, h, id, true);
+}
+
+void qn_api_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
+{
+    set(api, h, id, false);
 }
 
 void qn_api_options_reset(const struct qn_models_api *api, struct qn_http *h, const char *id)

@@ -329,7 +329,10 @@ static void answer_here(const struct qn_pulls_api *api, struct qn_http *h,
     asker_free(a);
 }
 
-void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
+static void pull_opened(const void *api, struct qn_http *h, const char *id);
+
+/* opened: the files that the request names may be opened. */
+static void pull(const struct qn_pulls_api *api, struct qn_http *h, bool opened)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -337,7 +340,7 @@ void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *
     struct wants wants = {0};
     struct qn_caller caller;
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
-    (void)id;
+    struct qn_named_files files = {.rule = api->open_rule};
     qn_auth_caller(api->serving->auth, h, &caller);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
@@ -350,6 +353,8 @@ void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *
     }
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err && !opened && !asked.admin_only && !asked.here)
+        err = qn_named_order(&files, &asked.order, &e);
     if (err) {
         qn_api_pull_refuse(api->puller, h, asked.order.model, &e);
     } else if (asked.admin_only) {
@@ -357,7 +362,7 @@ void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *
                         asked.admin_only);
     } else if (asked.here) {
         answer_here(api, h, &asked.order, &wants);
-    } else if (qn_may_open_order(api->open_rule, h, &asked.order)) {
+    } else if (qn_may_open(&files, h, pull_opened, api, NULL)) {
         struct asker *a = asker_new(api, h, &asked.order, &wants);
         struct qn_pull_wish wish = {.order = &asked.order,
                                     .owner = caller.owner,
@@ -378,4 +383,16 @@ void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *
     }
     qn_arena_free(arena);
     qn_json_free(doc);
+}
+
+static void pull_opened(const void *api, struct qn_http *h, const char *id)
+{
+    (void)id;
+    pull(api, h, true);
+}
+
+void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
+{
+    (void)id;
+    pull(api, h, false);
 }

@@ -131,11 +131,12 @@ static bool is_here(const struct qn_models_api *api, const struct qn_pull_order 
 }
 
 static void register_hub(const struct qn_models_api *api, struct qn_http *h,
-                         const struct qn_jref *root)
+                         const struct qn_jref *root, bool opened)
 {
     struct qn_error e = {0};
     struct qn_pull_asked asked;
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
+    struct qn_named_files files = {.rule = api->open_rule};
     int64_t size_bytes = 0;
     bool same = false;
     qn_err err = qn_pull_by_request(api->puller, root, true, arena, &asked, &e);
@@ -146,11 +147,13 @@ static void register_hub(const struct qn_models_api *api, struct qn_http *h,
                             "the name '%s' belongs to another model: choose another one, or delete "
                             "that one first",
                             asked.order.model);
+    if (!err && !same && !opened)
+        err = qn_named_order(&files, &asked.order, &e);
     if (err)
         qn_answer_error(h, &e);
     else if (same)
         done(asker_new(api, h, asked.order.model), NULL);
-    else if (qn_may_open_order(api->open_rule, h, &asked.order))
+    else if (qn_may_open(&files, h, qn_api_register_opened, api, NULL))
         put_order(api, h, &asked.order, size_bytes);
     qn_arena_free(arena);
 }
@@ -164,13 +167,14 @@ static bool says(const struct qn_jref *root, const char *member)
 /* Registers a file of this machine, and its projector if one is named. For a registered model,
  * members that the request does not have stay unchanged. */
 static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
-                            const struct qn_jref *root, struct qn_error *e)
+                            const struct qn_jref *root, bool opened, struct qn_error *e)
 {
     static const char *const labels[] = {"labels", "reasoning", "vision", "embedding", "reranking"};
     struct qn_arena *a = qn_http_arena(h);
     struct qn_pull_order said = {.recipe = "", .labels = "", .extras = "", .options = ""};
     const char *name = NULL, *path = NULL, *recipe = "llamacpp", *mmproj = "";
     struct qn_jref v = qn_json_get(root, "model_name"), p = qn_json_get(root, "mmproj");
+    struct qn_named_files named = {.rule = api->open_rule};
     bool labelled = false;
     qn_err err = qn_json_str_opt(&v, &name, e);
     v = qn_json_get(root, "checkpoint");
@@ -187,9 +191,13 @@ static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
     if (!err)
         err = qn_pull_describe(root, a, &said, e);
     v = qn_json_get(root, "recipe_options");
-    if (err || !qn_may_open(api->open_rule, h, path) ||
-        (*mmproj && !qn_may_open(api->open_rule, h, mmproj)) ||
-        !qn_may_save_options(api->open_rule, h, &v))
+    if (!err && !opened) {
+        qn_named_file(&named, path);
+        if (*mmproj)
+            qn_named_file(&named, mmproj);
+        err = qn_named_saved_options(&named, &v, e);
+    }
+    if (err || !qn_may_open(&named, h, qn_api_register_opened, api, NULL))
         return err;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         labelled = labelled || says(root, labels[i]);
@@ -216,11 +224,11 @@ static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
     return QN_OK;
 }
 
-void qn_api_register(const struct qn_models_api *api, struct qn_http *h, const char *id)
+/* opened: the files that the request names may be opened. */
+static void register_any(const struct qn_models_api *api, struct qn_http *h, bool opened)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
-    (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
@@ -229,11 +237,23 @@ void qn_api_register(const struct qn_models_api *api, struct qn_http *h, const c
     } else {
         struct qn_jref root = qn_json_root(doc);
         if (qn_api_is_remote(&root))
-            qn_api_remote(api, h, &root);
+            qn_api_remote(api, h, &root, opened);
         else if (is_of_hub(&root))
-            register_hub(api, h, &root);
-        else if (register_file(api, h, &root, &e))
+            register_hub(api, h, &root, opened);
+        else if (register_file(api, h, &root, opened, &e))
             qn_answer_error(h, &e);
     }
     qn_json_free(doc);
+}
+
+void qn_api_register_opened(const void *api, struct qn_http *h, const char *id)
+{
+    (void)id;
+    register_any(api, h, true);
+}
+
+void qn_api_register(const struct qn_models_api *api, struct qn_http *h, const char *id)
+{
+    (void)id;
+    register_any(api, h, false);
 }

@@ -17,7 +17,7 @@
 struct qn_models_api {
     const struct qn_serving *serving;
     const struct qn_models *models;
-    const struct qn_open_rule *open_rule;
+    struct qn_open_rule *open_rule;
     const struct qn_puller *puller;
     const struct qn_inference *inference;
     const struct qn_custody *custody;
@@ -28,7 +28,7 @@ struct qn_models_api {
 struct qn_pulls_api {
     const struct qn_serving *serving;
     const struct qn_puller *puller;
-    const struct qn_open_rule *open_rule;
+    struct qn_open_rule *open_rule;
 };
 
 /* Files of models on this disk. */

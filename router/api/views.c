@@ -175,33 +175,35 @@ static qn_err take_options(const struct qn_models_api *api, const struct qn_jref
     return err;
 }
 
-/* True if the server may open every file that is named, and it exists; otherwise the request has
- * been answered. */
-static bool may_open_all(const struct qn_models_api *api, struct qn_http *h,
-                         const struct qn_jref *root)
+static qn_err name_files(const struct qn_jref *root, struct qn_named_files *out, struct qn_error *e)
 {
     struct qn_jref it;
-    for (bool more = qn_json_first(root, &it); more; more = qn_json_next(&it))
-        if (!qn_may_save_options(api->open_rule, h, &it))
-            return false;
-    return true;
+    qn_err err = QN_OK;
+    for (bool more = qn_json_first(root, &it); more && !err; more = qn_json_next(&it))
+        err = qn_named_saved_options(out, &it, e);
+    return err;
 }
 
-void qn_api_recipe_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
+static void set_opened(const void *api, struct qn_http *h, const char *id);
+
+/* opened: the files that the request names may be opened. */
+static void set(const struct qn_models_api *api, struct qn_http *h, bool opened)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
+    struct qn_named_files files = {.rule = api->open_rule};
     size_t n = 0;
-    (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     struct qn_jref root = err ? (struct qn_jref){0} : qn_json_root(doc);
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
         err = take_options(api, &root, NULL, NULL, &n, &e);
+    if (!err && !opened)
+        err = name_files(&root, &files, &e);
     if (err) {
         qn_answer_error(h, &e);
-    } else if (may_open_all(api, h, &root)) {
+    } else if (qn_may_open(&files, h, set_opened, api, NULL)) {
         struct importing *im = qn_xcalloc(1, sizeof *im);
         im->api = api;
         im->http = h;
@@ -219,4 +221,16 @@ void qn_api_recipe_options_set(const struct qn_models_api *api, struct qn_http *
             imported(im, NULL);
     }
     qn_json_free(doc);
+}
+
+static void set_opened(const void *api, struct qn_http *h, const char *id)
+{
+    (void)id;
+    set(api, h, true);
+}
+
+void qn_api_recipe_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
+{
+    (void)id;
+    set(api, h, false);
 }

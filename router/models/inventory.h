@@ -97,11 +97,17 @@ bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row 
 /* The capabilities for which qn_inventory_can is true, as a set. */
 unsigned qn_inventory_abilities(const struct qn_inventory *inv, const struct qn_model_row *row);
 
-/* Checks that the files named by load options exist: adapters and the draft model's file. options:
- * a JSON object as clients write it, checked before it is saved. QN_EINVAL with the option as param
- * and the path in the message. A few system calls. */
-qn_err qn_inventory_check_files(struct qn_inventory *inv, const struct qn_jref *options,
-                                struct qn_error *e);
+struct qn_buf;
+/* The draft model that load options name: *name lent by the options, NULL if there is none, and the
+ * path of its file. options: a JSON object as clients write it. QN_EINVAL with the option as param:
+ * it is not a model that could be one. Loop thread. */
+qn_err qn_inventory_draft(struct qn_inventory *inv, const struct qn_jref *options,
+                          const char **name, struct qn_buf *path, struct qn_error *e);
+
+/* Checks that a file named by load options exists: that of the draft model of this name or, if that
+ * is NULL, an adapter. QN_EINVAL with the option as param and the path in the message. Blocks while
+ * the disk does. Any thread. */
+qn_err qn_inventory_check_file(const char *draft, const char *path, struct qn_error *e);
 
 /* Like qn_inventory_find for operations that cannot be undone: the name must match exactly, except
  * for ":latest". */

@@ -286,6 +286,19 @@ void qn_model_slot_want_each_file(struct qn_model_slot_want *w,
     qn_json_free(doc);
 }
 
+qn_err qn_inventory_check_file(const char *draft, const char *path, struct qn_error *e)
+{
+    if (is_file(path))
+        return QN_OK;
+    return draft
+               ? qn_fail_param(e, QN_EINVAL, "draft_model",
+                               "the draft model '%.200s' cannot be read: its file %.300s is not "
+                               "there",
+                               draft, path)
+               : qn_fail_param(e, QN_EINVAL, "lora",
+                               "the adapter '%.300s' cannot be read: there is no such file", path);
+}
+
 /* list: the value of the option lora. A value that is not an array contains no file. */
 static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
 {
@@ -293,10 +306,9 @@ static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
     bool more = qn_json_type(list) == QN_JSON_ARRAY && qn_json_first(list, &it);
     for (; more; more = qn_json_next(&it)) {
         struct qn_jref path = qn_json_get(&it, "path");
-        if (!is_file(qn_json_raw_str(&path)))
-            return qn_fail_param(e, QN_EINVAL, "lora",
-                                 "the adapter '%.300s' cannot be read: there is no such file",
-                                 qn_json_raw_str(&path));
+        qn_err err = qn_inventory_check_file(NULL, qn_json_raw_str(&path), e);
+        if (err)
+            return err;
     }
     return QN_OK;
 }
@@ -317,26 +329,11 @@ qn_err qn_model_slot_want_files(struct qn_model_slot_want *w, struct qn_error *e
     return err;
 }
 
-/* name: the draft model's name as the client sent it. */
-static qn_err check_draft(struct qn_inventory *inv, const char *name, struct qn_error *e)
-{
-    struct qn_buf path;
-    qn_buf_init(&path, OPTIONS_MAX);
-    qn_err err = file_of_draft(inv, name, &path, e);
-    if (!err && !is_file(qn_buf_cstr(&path)))
-        err = qn_fail_param(e, QN_EINVAL, "draft_model",
-                            "the draft model '%.200s' cannot be read: its file %.300s is not there",
-                            name, qn_buf_cstr(&path));
-    qn_buf_deinit(&path);
-    return err;
-}
-
-qn_err qn_inventory_check_files(struct qn_inventory *inv, const struct qn_jref *options,
-                                struct qn_error *e)
+qn_err qn_inventory_draft(struct qn_inventory *inv, const struct qn_jref *options,
+                          const char **name, struct qn_buf *path, struct qn_error *e)
 {
     struct qn_jref draft = qn_json_get(options, "draft_model");
-    struct qn_jref lora = qn_json_get(options, "lora");
-    bool drafts = qn_json_type(&draft) == QN_JSON_STRING && *qn_json_raw_str(&draft);
-    qn_err err = drafts ? check_draft(inv, qn_json_raw_str(&draft), e) : QN_OK;
-    return err ? err : check_adapters(&lora, e);
+    const char *text = qn_json_type(&draft) == QN_JSON_STRING ? qn_json_raw_str(&draft) : "";
+    *name = *text ? text : NULL;
+    return *name ? file_of_draft(inv, *name, path, e) : QN_OK;
 }

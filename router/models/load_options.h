@@ -47,6 +47,10 @@ enum { QN_CONTEXT_MAX = 16 * 1024 * 1024 };
 qn_err qn_load_options_check(const struct qn_backend_type *type, const struct qn_jref *object,
                              struct qn_error *e);
 
+/* Checks the length of the value of the option lora, before anything is done with its items. A
+ * value that is not an array is ignored. QN_EINVAL, as by qn_load_options_check. */
+qn_err qn_load_adapters_count(const struct qn_jref *list, struct qn_error *e);
+
 /* Appends the JSON object for the child. layers [n]: JSON objects, strongest first; their members
  * that are not options of the type, or null, are left out. QN_EINVAL with the option as param. */
 qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *const *layers,

@@ -56,13 +56,19 @@ static qn_err check_adapter(const struct qn_jref *v, struct qn_error *e)
     return err;
 }
 
+qn_err qn_load_adapters_count(const struct qn_jref *list, struct qn_error *e)
+{
+    size_t n = qn_json_type(list) == QN_JSON_ARRAY ? qn_json_count(list) : 0;
+    return n > QN_LOAD_ADAPTERS_MAX
+               ? qn_json_fail(list, e, "a model takes at most %d adapters, not %zu",
+                              QN_LOAD_ADAPTERS_MAX, n)
+               : QN_OK;
+}
+
 static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
 {
     struct qn_jref it;
-    qn_err err = QN_OK;
-    if (qn_json_count(list) > QN_LOAD_ADAPTERS_MAX)
-        return qn_json_fail(list, e, "a model takes at most %d adapters, not %zu",
-                            QN_LOAD_ADAPTERS_MAX, qn_json_count(list));
+    qn_err err = qn_load_adapters_count(list, e);
     for (bool more = qn_json_first(list, &it); more && !err; more = qn_json_next(&it))
         err = check_adapter(&it, e);
     return err;

@@ -356,8 +356,20 @@ static qn_err check_files(const char *options, struct qn_error *e)
     struct qn_json *doc;
     assert_int_equal(qn_json_parse(options, strlen(options), &doc, NULL), QN_OK);
     struct qn_jref root = qn_json_root(doc);
+    struct qn_jref lora = qn_json_get(&root, "lora"), it;
+    struct qn_buf file;
+    const char *draft;
+    qn_buf_init(&file, 256);
     *e = (struct qn_error){0};
-    qn_err err = qn_inventory_check_files(inv, &root, e);
+    qn_err err = qn_inventory_draft(inv, &root, &draft, &file, e);
+    if (!err && draft)
+        err = qn_inventory_check_file(draft, qn_buf_cstr(&file), e);
+    bool more = qn_json_type(&lora) == QN_JSON_ARRAY && qn_json_first(&lora, &it);
+    for (; more && !err; more = qn_json_next(&it)) {
+        struct qn_jref path = qn_json_get(&it, "path");
+        err = qn_inventory_check_file(NULL, qn_json_raw_str(&path), e);
+    }
+    qn_buf_deinit(&file);
     qn_json_free(doc);
     return err;
 }
