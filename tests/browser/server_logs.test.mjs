@@ -88,10 +88,9 @@ rig.journey("10,000 lines stay smooth", { path: "/app/server/logs", size: "wide"
   const client = await context.newCDPSession(page);
   await client.send("Performance.enable", { timeDomain: "threadTicks" });
   const used = async () => (await client.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value * 1000;
-  const intervals = [];
   const perFrame = async (act) => {
     const before = await used();
-    intervals.push(...await act() ?? []);
+    await act();
     return (await used() - before) / FRAMES;
   };
   // Lines beyond what the server keeps, through the page's own store.
@@ -100,17 +99,11 @@ rig.journey("10,000 lines stay smooth", { path: "/app/server/logs", size: "wide"
     const { addLines } = await import(`/ui/${build}/store/logs.js`);
     const entry = (seq) => ({ seq, timestamp: "2026-01-01T00:00:00.000Z", severity: "Info", tag: "infer",
       line: `2026-01-01T00:00:00.000Z info infer id=${seq} a line of usual length with some words in it` });
-    const took = [];
-    for (let i = 0, last = performance.now(); i < frames; i++) {
+    for (let i = 0; i < frames; i++) {
       addLines(Array.from({ length: count }, (_, k) => entry(1e6 + i * count + k)));
       await new Promise((resolve) => requestAnimationFrame(resolve));
-      took.push(performance.now() - last);
-      last = performance.now();
     }
-    return took;
   }, [FRAMES, PER_FRAME]));
-  const most = intervals.sort((a, b) => a - b)[Math.floor(FRAMES * 0.95)];
-  assert.ok(most < 200, `95 % of the frames within ${most} ms while ${PER_FRAME} lines come in each`);
   assert.ok(adding < BUSY_MAX_MS, `${adding} ms for each frame with ${PER_FRAME} new lines`);
   await page.getByText("10,000 lines.").first().waitFor();
   assert.ok(await lines(page).count() < 150, "only what is in view is in the document");
