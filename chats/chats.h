@@ -221,6 +221,11 @@ void qn_chats_change_all(struct qn_chats *c, const char *owner, const char *cons
 /* Deletes a chat for good. An answer that is being written gets QN_ENOTFOUND from then on. */
 void qn_chats_remove(struct qn_chats *c, const char *owner, const char *chat, qn_chats_fn fn,
                      void *ctx);
+/* Gives everything that the owner has stored (chats, files, presets, MCP servers) to another owner.
+ * QN_ECONFLICT: that owner has stored something itself. Answers that are being written must have
+ * ended. */
+void qn_chats_give(struct qn_chats *c, const char *owner, const char *to, qn_chats_fn fn,
+                   void *ctx);
 
 /* Titles and texts that have all words of the query, whole or by their beginning; words between
  * quotation marks in this order. Case and diacritics are ignored. Chats whose title matches first,

@@ -43,7 +43,7 @@ static int list(const struct qn_cli *cli)
 }
 
 /* Prints only the key on stdout, so that a script can read it. */
-static int add(const struct qn_cli *cli, const char *name, bool admin)
+static int add(const struct qn_cli *cli, const char *name, bool admin, bool mine)
 {
     struct qn_json *doc = NULL;
     struct qn_error e;
@@ -53,6 +53,7 @@ static int add(const struct qn_cli *cli, const char *name, bool admin)
     qn_jw_obj(&w);
     qn_jw_kstr(&w, "name", name);
     qn_jw_kbool(&w, "admin", admin);
+    qn_jw_kbool(&w, "take_over", mine);
     qn_jw_obj_end(&w);
     qn_err err = body.overflow ? qn_fail(&e, QN_EINVAL, "the name is too long")
                                : qn_client_call(cli, route, qn_buf_cstr(&body), CALL_TIMEOUT_S,
@@ -60,7 +61,8 @@ static int add(const struct qn_cli *cli, const char *name, bool admin)
     qn_buf_deinit(&body);
     if (err)
         return qn_cli_failed(cli, &e);
-    struct qn_jref root = qn_json_root(doc), key = qn_json_get(&root, "key");
+    struct qn_jref root = qn_json_root(doc), key = qn_json_get(&root, "key"),
+                   took = qn_json_get(&root, "taken_over");
     if (cli->json) {
         qn_print_json(&root);
     } else {
@@ -70,6 +72,11 @@ static int add(const struct qn_cli *cli, const char *name, bool admin)
             "Store it: it is not shown again. From now on all requests to the server need a key;\n"
             "programs send it as their API key, quince reads it from QUINCE_API_KEY.\n",
             stderr);
+        if (qn_json_raw_bool(&took))
+            fputs("The chats that you have had on this server so far are this key's now.\n",
+                  stderr);
+        else if (mine)
+            fputs("Your chats could not be given to the key: `quince logs` shows why.\n", stderr);
     }
     qn_json_free(doc);
     return QN_EXIT_OK;
@@ -103,12 +110,13 @@ static int take_away(const struct qn_cli *cli, const char *name)
 int qn_cmd_keys(struct qn_cli *cli, const struct qn_cli_args *a)
 {
     const char *what = a->n_words ? a->words[0] : "list";
-    bool admin = a->values[0] != NULL;
-    if (qn_str_eq(what, "list") && a->n_words <= 1 && !admin)
+    bool admin = a->values[0] != NULL, mine = a->values[1] != NULL;
+    if (qn_str_eq(what, "list") && a->n_words <= 1 && !admin && !mine)
         return list(cli);
     if (qn_str_eq(what, "add") && a->n_words == 2)
-        return add(cli, a->words[1], admin);
-    if (qn_str_eq(what, "remove") && a->n_words == 2 && !admin)
+        return add(cli, a->words[1], admin, mine);
+    if (qn_str_eq(what, "remove") && a->n_words == 2 && !admin && !mine)
         return take_away(cli, a->words[1]);
-    return qn_cli_misused(cli, "usage: quince keys [list | add NAME [--admin] | remove NAME]");
+    return qn_cli_misused(cli,
+                          "usage: quince keys [list | add NAME [--admin] [--mine] | remove NAME]");
 }

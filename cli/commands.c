@@ -41,6 +41,7 @@ static const struct qn_cli_option backends_options[] = {
 };
 static const struct qn_cli_option keys_options[] = {
     {"--admin", NULL, "a key with admin rights", NULL},
+    {"--mine", NULL, "your chats, presets and tools so far become the key's", NULL},
     {0},
 };
 static const struct qn_cli_option import_options[] = {
@@ -245,10 +246,12 @@ static const struct qn_cli_command table[] = {
      "removes them from it. `quinced --help` explains each. While no server runs,\n"
      "config.json itself is shown and changed, with the same checks.",
      NULL, 0, QN_CLI_WORDS_MAX, false, qn_cmd_config},
-    {"keys", "keys [list | add NAME [--admin] | remove NAME]", "keys for access to the server",
+    {"keys", "keys [list | add NAME [--admin] [--mine] | remove NAME]",
+     "keys for access to the server",
      "`add` creates a key and prints it, once. Without any key all programs of this\n"
      "machine may use the server; with one, all need a key, and the server may listen\n"
-     "on addresses that other machines can reach. The name is only for you.",
+     "on addresses that other machines can reach. The name is only for you. Each key\n"
+     "has chats of its own: make yours with --mine.",
      keys_options, 0, 2, false, qn_cmd_keys},
     {"load", "load MODEL [OPTIONS]", "load a model into memory", NULL, load_options, 1, 1, false,
      qn_cmd_load},

@@ -485,7 +485,9 @@ static void open_apis(struct qn_program *p)
                                            .catalog = p->catalog,
                                            .telemetry = &p->telemetry,
                                            .keys = p->keys,
-                                           .live = p->live};
+                                           .live = p->live,
+                                           .chats = p->chats,
+                                           .answering = p->answering};
     a->ollama =
         (struct qn_ollama_api){.serving = serving, .models = &p->models, .custody = &p->custody};
     a->chats = (struct qn_chats_api){

@@ -192,13 +192,22 @@ static void begun(void *ctx, const struct qn_chats_found *found)
     }
 }
 
+static size_t count_of(const struct qn_answering *a, const char *owner)
+{
+    size_t n = 0;
+    for (const struct qn_answer *x = a->answers; x; x = x->next)
+        n += !x->stored && (!owner || qn_str_eq(x->caller.owner, owner));
+    return n;
+}
+
+bool qn_answering_any(const struct qn_answering *a, const char *owner)
+{
+    return count_of(a, owner) > 0;
+}
+
 static qn_err check_limits(const struct qn_answering *a, const char *owner, struct qn_error *e)
 {
-    size_t all = 0, own = 0;
-    for (const struct qn_answer *x = a->answers; x; x = x->next) {
-        all += !x->stored;
-        own += !x->stored && qn_str_eq(x->caller.owner, owner);
-    }
+    size_t all = count_of(a, NULL), own = count_of(a, owner);
     if (a->stopped || a->inference->serving->stopping)
         return qn_fail(e, QN_EBUSY, "the server is stopping");
     if (own >= QN_ANSWERING_OWNER_MAX)

@@ -100,6 +100,9 @@ struct qn_answer_watcher {
     struct qn_answer *answer;
     struct qn_answer_watcher *prev, *next;
 };
+/* True while an answer of this owner is in progress. */
+bool qn_answering_any(const struct qn_answering *a, const char *owner);
+
 /* False: this owner has no such answer in progress. */
 bool qn_answering_watch(struct qn_answering *a, const char *owner, const char *message,
                         struct qn_answer_watcher *w);

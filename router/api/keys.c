@@ -4,6 +4,8 @@
 
 #include "access/auth.h"
 #include "access/keys.h"
+#include "access/owner.h"
+#include "answering/answering.h"
 #include "answers/answer.h"
 #include "api/waiting.h"
 #include "base/buf.h"
@@ -11,6 +13,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "catalog/keys.h"
+#include "chats/chats.h"
 #include "settings/live.h"
 #include "telemetry/logs.h"
 
@@ -27,6 +30,8 @@ struct asker {
     const struct qn_settings_api *api;
     struct qn_key_row row;
     char secret[SECRET_DIGITS + 4]; /* secret of a new key */
+    char giver[QN_OWNER_MAX + 1];   /* the owner whose data a new key takes over; "": none */
+    bool took_over;
 };
 
 static void put_key(struct qn_jw *w, const struct qn_key_row *row)
@@ -70,6 +75,7 @@ static void finish(struct asker *a, const struct qn_error *e)
         put_key(&w, &a->row);
         if (*a->secret) {
             qn_jw_kstr(&w, "key", a->secret);
+            qn_jw_kbool(&w, "taken_over", a->took_over);
             qn_http_set_header(a->client.http, "Cache-Control", "no-store");
         }
         qn_jw_obj_end(&w);
@@ -96,6 +102,16 @@ static void told(struct asker *a, const char *what)
     qn_logs_wake(a->api->telemetry->logs);
 }
 
+/* The key stays valid if its data could not be taken over: the reply says so. */
+static void given(void *ctx, const struct qn_chats_found *found)
+{
+    struct asker *a = ctx;
+    a->took_over = !found->e;
+    if (found->e)
+        qn_warn("auth", "key=%s taken_over=0 message=\"%s\"", a->row.name, found->e->message);
+    finish(a, NULL);
+}
+
 static void kept(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -104,7 +120,13 @@ static void kept(void *ctx, const struct qn_error *e)
         e = &why;
     if (!e)
         told(a, "added");
-    finish(a, e);
+    if (!e && *a->giver) {
+        char owner[QN_OWNER_MAX + 1];
+        qn_owner_name(&a->row, NULL, owner);
+        qn_chats_give(a->api->chats, a->giver, owner, given, a);
+    } else {
+        finish(a, e);
+    }
 }
 
 void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const char *id)
@@ -112,8 +134,10 @@ void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const 
     struct qn_json *doc;
     struct qn_error e = {0};
     const char *name = NULL;
-    bool admin = false;
+    struct qn_caller caller;
+    bool admin = false, takes_over = false;
     (void)id;
+    qn_auth_caller(api->serving->auth, h, &caller);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "name");
@@ -121,6 +145,9 @@ void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const 
         v = qn_json_get(&root, "admin");
         if (!err)
             err = qn_json_bool_opt(&v, &admin, &e);
+        v = qn_json_get(&root, "take_over");
+        if (!err)
+            err = qn_json_bool_opt(&v, &takes_over, &e);
     }
     if (!err && !qn_key_name_ok(name))
         err = qn_fail_param(&e, QN_EINVAL, "name",
@@ -130,10 +157,16 @@ void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const 
         err = qn_keys_room(api->keys, name, &e);
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err && takes_over && qn_answering_any(api->answering, caller.owner))
+        err = qn_fail_param(&e, QN_EBUSY, "take_over",
+                            "an answer is being written in one of the chats that the key would "
+                            "take over: stop it, or wait for its end");
     if (err) {
         qn_answer_error(h, &e);
     } else {
         struct asker *a = begin(api, h);
+        if (takes_over)
+            memcpy(a->giver, caller.owner, sizeof a->giver);
         a->row = (struct qn_key_row){.admin = admin, .created_s = (int64_t)time(NULL)};
         memcpy(a->row.name, name, strlen(name) + 1);
         memcpy(a->secret, "qk-", 4);

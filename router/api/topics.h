@@ -80,6 +80,8 @@ struct qn_settings_api {
     struct qn_telemetry *telemetry;
     struct qn_keys *keys;
     struct qn_live *live;
+    struct qn_chats *chats;
+    const struct qn_answering *answering;
 };
 
 /* Answers that the server writes into stored conversations. */

@@ -218,6 +218,10 @@ void qn_mcp_want(struct qn_mcp *m, const struct qn_chat_mcp *stored, const char 
     struct qn_mcp_server *s = qn_mcp_find(m, stored->id);
     if (!s)
         s = add_server(m, stored->id, owner);
+    if (!qn_str_eq(s->owner, owner)) { /* it has been given to another owner */
+        free(s->owner);
+        s->owner = qn_xstrdup(owner);
+    }
     if (s->config && s->revision != stored->revision)
         start_over(s, "the server's configuration has changed");
     if (s->admin != admin)

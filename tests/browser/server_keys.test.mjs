@@ -7,11 +7,12 @@ const rig = useRig();
 const refused = [/status of 40[13]/];
 
 /** Makes a key through the dialog and returns its secret. */
-async function make(page, t, name, admin) {
+async function make(page, t, name, admin, mine) {
   await page.getByRole("button", { name: t("server.keys.add") }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel(t("server.keys.name")).fill(name);
   await dialog.getByLabel(t("server.keys.admin")).setChecked(admin);
+  if (mine !== undefined) await dialog.getByLabel(t("server.keys.for_me")).setChecked(mine);
   await dialog.getByRole("button", { name: t("server.keys.create") }).click();
   await dialog.getByText(t("server.keys.once")).waitFor();
   const secret = await dialog.locator("pre").innerText();
@@ -67,6 +68,33 @@ rig.journey("keys are made, used, and removed", { path: "/app/server/keys", allo
   await settled(page);
   assert.equal(await page.getByRole("dialog").count(), 0, "no key is needed any more");
 });
+
+rig.journey("chats from before the first key stay, and are on the telephone with the same key", { path: null, allow: refused },
+  async ({ page, t, server, open, another }) => {
+    const chat = await server.api("/internal/chats", { title: "Before the key", model: STARTER });
+    await server.api("/internal/messages", { chat: chat.id, role: "user", text: "a plum" });
+    await server.api("/internal/presets", { name: "Brief", system: "Be brief." });
+    await open("/app/server/keys");
+    const secret = await make(page, t, "me", true);
+    await open(`/app/chat/${chat.id}`);
+    await page.locator("article.user", { hasText: "a plum" }).waitFor();
+    const phone = await another({ size: "narrow", storage: { "quince.key": secret } });
+    await phone.open(`/app/chat/${chat.id}`);
+    await phone.page.locator("article.user", { hasText: "a plum" }).waitFor();
+    await phone.page.close();
+    const { presets } = await server.api("/internal/presets", null, { key: secret });
+    assert.deepEqual(presets.map(({ name }) => name), ["Brief"]);
+
+    // A friend's key has none of it; the next own key takes it over from this one.
+    await open("/app/server/keys");
+    const friend = await make(page, t, "friend", false);
+    assert.deepEqual((await server.api("/internal/chats", null, { key: friend })).chats, []);
+    const next = await make(page, t, "me2", true, true);
+    assert.deepEqual((await server.api("/internal/chats", null, { key: next })).chats.map(({ title }) => title), ["Before the key"]);
+    assert.deepEqual((await server.api("/internal/chats", null, { key: secret })).chats, []);
+    await page.getByRole("row").filter({ hasText: "me2" }).getByText(t("server.keys.mine")).waitFor();
+    for (const name of ["me", "friend", "me2"]) await server.api(`/internal/keys/${name}`, null, { method: "DELETE", key: next });
+  });
 
 rig.journey("a name that cannot be is refused at the field", { path: "/app/server/keys", allow: [/status of 4/] }, async ({ page, t }) => {
   await page.getByRole("button", { name: t("server.keys.add") }).click();

@@ -495,6 +495,35 @@ def test_answers_are_their_owners_own(house):
     server.kill()  # it would give the answer time to end
 
 
+def test_a_new_key_takes_over_when_no_answer_is_being_written(house):
+    """Without keys the owner is this user; the first key may take over what this user has stored."""
+    server = house.start()
+    chat = Chat(server)
+    question = chat.say("Hi")
+    answer = chat.answer(question, house.model(server, "m", **ENDLESS))
+    refused = server.post("/internal/keys", {"name": "me", "take_over": True})
+    assert (refused.status, refused.json["error"]["param"]) == (503, "take_over")
+    assert server.get("/internal/keys").json["keys"] == []
+    assert chat.stop(answer).status == 200
+    wait_until(lambda: chat.messages()[answer]["state"] == "stopped", what="the end of the answer")
+    assert server.post("/internal/mcp", {"name": "tools", "kind": "http", "url": "http://localhost:9/mcp"}).status == 201
+    blob = server.request("POST", "/internal/blobs", b"some text", {"Content-Type": "text/plain"}).json["id"]
+    reply = server.post("/internal/keys", {"name": "me", "admin": True, "take_over": True})
+    assert reply.status == 200 and reply.json["taken_over"] is True
+    me = {"Authorization": "Bearer " + reply.json["key"]}
+    other = server.post("/internal/keys", {"name": "other"}, headers=me).json
+    assert other["taken_over"] is False
+    for headers, n, status in ((me, 1, 200), ({"Authorization": "Bearer " + other["key"]}, 0, 404)):
+        assert len(server.get("/internal/chats", headers=headers).json["chats"]) == n
+        assert len(server.get("/internal/mcp", headers=headers).json["servers"]) == n
+        assert server.get(f"/internal/blobs/{blob}", headers=headers).status == status
+        assert server.get(f"/internal/messages/{answer}", headers=headers).status == status
+        assert len(server.get("/internal/chats/search?q=Hi", headers=headers).json["hits"]) == n
+    # The key goes on in the same chat.
+    chat.headers = me
+    chat.stop(chat.answer(question, "user.m"))
+
+
 # ---- the server ends ----
 
 class Lives:

@@ -113,5 +113,6 @@ export const saveSettings = (changes) => post("/internal/set", changes);
 
 export const readKeys = async () => (await get("/internal/keys")).keys;
 /* Replies with `key`, the secret, which nobody can read again. */
-export const addKey = (name, admin) => post("/internal/keys", { name, admin });
+/* takeOver: what this page's reader has stored so far becomes the key's. */
+export const addKey = (name, admin, takeOver) => post("/internal/keys", { name, admin, take_over: takeOver });
 export const removeKey = (name) => del(`/internal/keys/${encodeURIComponent(name)}`);
