@@ -6,8 +6,8 @@ export const isLoopback = (host) => LOOPBACK.test(host);
 /* The URL of a numeric address. */
 export const urlOf = (address, port) => `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
 
-/* The addresses by which the server can be reached: [{id, url, host}]. status: `server` of GET status or
- * null; location: of the page. An address that the page was opened with is one of them. */
+/* The addresses by which the server can be reached: [{id, url}], first the one by which the page was
+ * opened. status: `server` of GET status or null; location: of the page. */
 export function addressesOf(server, { hostname, port, protocol, origin }) {
     const at = server?.port ?? (Number(port) || (protocol === "https:" ? 443 : 80));
     const list = [{ id: "here", url: isLoopback(hostname) ? origin : `http://localhost:${at}` }];
@@ -15,7 +15,7 @@ export function addressesOf(server, { hostname, port, protocol, origin }) {
         list.push({ id: "network", url: urlOf(address, at) });
     if (!isLoopback(hostname) && !list.some((one) => one.url === origin))
         list.push({ id: "page", url: origin });
-    return list;
+    return list.sort((a, b) => Number(b.url === origin) - Number(a.url === origin));
 }
 
 /* The address of the port for programs made for Ollama; null: it is not served. */

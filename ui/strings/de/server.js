@@ -343,7 +343,7 @@ export default {
     "server.connect.open": "Andere Rechner können diesen Server erreichen. Sie brauchen einen Schlüssel.",
     "server.connect.lan": "Für andere Rechner in Ihrem Netz",
     "server.connect.lan.why": "Der Server ist nur auf diesem Rechner erreichbar. So öffnen Sie ihn für Ihr Netz:",
-    "server.connect.lan.key": "Legen Sie für jedes Gerät einen Schlüssel an.",
+    "server.connect.lan.key": "Legen Sie einen Schlüssel für sich an. Er übernimmt Ihre Chats, dann haben Sie sie auf allen Ihren Geräten. Andere bekommen später eigene Schlüssel.",
     "server.connect.lan.host": "Setzen Sie host auf 0.0.0.0, damit der Server unter allen Adressen erreichbar ist.",
     "server.connect.lan.restart": "Starten Sie den Server neu.",
     "server.connect.lan.then": "Danach hat er diese Adressen:",

@@ -343,7 +343,7 @@ export default {
     "server.connect.open": "Other machines can reach this server. They need a key.",
     "server.connect.lan": "For other machines in your network",
     "server.connect.lan.why": "The server listens on this machine only. To open it to your network:",
-    "server.connect.lan.key": "Create a key for each device.",
+    "server.connect.lan.key": "Create a key for yourself. It takes over your chats, so that you have them on all your devices. Other people get keys of their own later.",
     "server.connect.lan.host": "Set host to 0.0.0.0, so that the server listens on all addresses.",
     "server.connect.lan.restart": "Start the server again.",
     "server.connect.lan.then": "Then its addresses are:",

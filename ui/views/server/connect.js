@@ -30,7 +30,7 @@ function FromElsewhere({ server }) {
         <p>${t("server.connect.lan.why")}</p>
         <ol class="steps">
             <li>${t("server.connect.lan.key")} ${isAdmin.value && html`<a href=${href("server", "keys")}>${t("server.part.keys")}</a>`}
-                <${Snippet} label=${t("server.connect.command")} code="quince keys add phone" /></li>
+                <${Snippet} label=${t("server.connect.command")} code="export QUINCE_API_KEY=$(quince keys add me --admin --mine)" /></li>
             <li>${t("server.connect.lan.host")} ${isAdmin.value && html`<a href=${href("server", "settings", { q: "host" })}>${t("server.part.settings")}</a>`}
                 <${Snippet} label=${t("server.connect.command")} code="quince config set host=0.0.0.0" /></li>
             <li>${t("server.connect.lan.restart")}</li>
