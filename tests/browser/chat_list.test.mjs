@@ -47,7 +47,8 @@ journey("search finds words in messages and goes there, on whichever branch they
   await page.getByRole("link", { name: t("chat.new") }).click();
   await page.getByRole("searchbox", { name: t("chat.search") }).fill("zeppelin");
   await page.locator(".hits mark", { hasText: /zeppelin/i }).first().waitFor();
-  await page.locator(".hits a").first().click();
+  assert.equal(await page.locator(".hits li").count(), 1);
+  await page.locator(".hits a.found").first().click();
   await page.locator("article.marked", { hasText: "over the lake" }).waitFor();
   await page.getByRole("searchbox", { name: t("chat.search") }).fill("qqqqq");
   await page.getByText(t("chat.no_hits")).waitFor();

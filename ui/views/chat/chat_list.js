@@ -139,11 +139,13 @@ export function ChatList() {
     const [text, setText] = useState(""), [trash, setTrash] = useState(false);
     useEffect(followChats, []);
     return html`<div class="chats">
-        <div class="chats-head">
-            <${Button} class="new-chat" icon="plus" href=${href("chat")} onClick=${() => { drawer.value = false; }}>${t("chat.new")}<//>
-            <${ListMenu} openTrash=${() => setTrash(true)} />
+        <div class="chats-top">
+            <div class="chats-head">
+                <${Button} class="new-chat" icon="plus" href=${href("chat")} onClick=${() => { drawer.value = false; }}>${t("chat.new")}<//>
+                <${ListMenu} openTrash=${() => setTrash(true)} />
+            </div>
+            <input type="search" aria-label=${t("chat.search")} placeholder=${t("chat.search")} value=${text} onInput=${(e) => setText(e.currentTarget.value)} />
         </div>
-        <input type="search" aria-label=${t("chat.search")} placeholder=${t("chat.search")} value=${text} onInput=${(e) => setText(e.currentTarget.value)} />
         ${selected.value && html`<${Selection} />`}
         ${text.trim() ? html`<${SearchResults} text=${text.trim()} />` : html`<nav aria-label=${t("chat.list")}><${List} /></nav>`}
         ${trash && html`<${TrashDialog} close=${() => setTrash(false)} />`}

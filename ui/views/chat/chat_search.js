@@ -1,5 +1,6 @@
-/* Chats and messages that have what is searched for, with the place where it stands. */
+/* Chats that have what is searched for, each with the places where it stands. */
 import { html, useEffect, useState } from "../../lib/html.js";
+import { byChat, unmarked } from "../../lib/chat/hits.js";
 import { ago } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { href } from "../../lib/route.js";
@@ -26,10 +27,17 @@ function useSearch(text) {
     return { ...state, again: () => setRound(round + 1) };
 }
 
-const Hit = ({ hit }) => html`<li><a href=${href("chat", hit.chat, { m: hit.message })} onClick=${() => { drawer.value = false; }}>
-    <bdi>${hit.title || t("chat.untitled")}</bdi> <small>${ago(hit.when)}</small>
-    ${hit.message && html`<p class="found" dir="auto">${hit.snippet.map((part, i) => part.mark ? html`<mark key=${i}>${part.text}</mark>` : part.text)}</p>`}
-</a></li>`;
+const leave = () => {
+    drawer.value = false;
+};
+
+const Place = ({ hit }) => html`<a class="found" dir="auto" href=${href("chat", hit.chat, { m: hit.message })} onClick=${leave}>
+    ${hit.snippet.map(({ text, mark }, i) => mark ? html`<mark key=${i}>${unmarked(text)}</mark>` : unmarked(text))}</a>`;
+
+const Chat = ({ found: { chat, title, when, places } }) => html`<li>
+    <a href=${href("chat", chat, { m: places[0]?.message })} onClick=${leave}><bdi>${title || t("chat.untitled")}</bdi> <small>${ago(when)}</small></a>
+    ${places.map((hit) => html`<${Place} key=${hit.message} hit=${hit} />`)}
+</li>`;
 
 export function SearchResults({ text }) {
     const { hits, error, again } = useSearch(text);
@@ -38,6 +46,6 @@ export function SearchResults({ text }) {
     if (!hits)
         return html`<${Loading} />`;
     return html`<p class="visually-hidden" role="status">${t("chat.hits", { n: hits.length })}</p>
-        ${hits.length ? html`<ul class="hits">${hits.map((hit, i) => html`<${Hit} key=${i} hit=${hit} />`)}</ul>` :
+        ${hits.length ? html`<ul class="hits">${byChat(hits).map((found) => html`<${Chat} key=${found.chat} found=${found} />`)}</ul>` :
         html`<p class="hint none">${t("chat.no_hits")}</p>`}`;
 }
