@@ -39,6 +39,7 @@ struct qn_listen {
     size_t n;
     int port, tag;
     bool open_to_others;
+    bool adopted; /* connections may have come before the sockets were set up */
     struct qn_timer *rest;
 };
 
@@ -63,9 +64,10 @@ static void set_option(int fd, int level, int name, int value)
     setsockopt(fd, level, name, &value, sizeof value);
 }
 
-/* TCP_USER_TIMEOUT is not set: it would also end connections of clients that are there and do not
- * read for a while, for which http_pace.h has limits. Bytes in transit to a machine that has
- * vanished, during which there are no probes, are looked for by the HTTP server. */
+/* For a listening socket, whose connections inherit these options (accept(2), Linux), or for a
+ * connection. TCP_USER_TIMEOUT is not set: it would also end connections of clients that are there
+ * and do not read for a while, for which http_pace.h has limits. Bytes in transit to a machine that
+ * has vanished, during which there are no probes, are looked for by the HTTP server. */
 static void set_up(int fd)
 {
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -88,7 +90,8 @@ static void on_readable(void *ctx, uint32_t events)
             int fd =
                 accept4(ls->fds[i], (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
             if (fd >= 0) {
-                set_up(fd);
+                if (ls->adopted)
+                    set_up(fd);
                 qn_http_server_add(ls->server, fd, &addr, len, ls->tag);
                 continue;
             }
@@ -154,6 +157,7 @@ static int bind_one(const struct sockaddr *sa, socklen_t len)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (sa->sa_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    set_up(fd);
     if (bind(fd, sa, len) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     int why = errno;
@@ -305,6 +309,7 @@ qn_err qn_listen_adopt(struct qn_loop *l, struct qn_http_server *server, const i
     ls->loop = l;
     ls->server = server;
     ls->tag = tag;
+    ls->adopted = true;
     for (size_t i = 0; i < n; i++) {
         struct sockaddr_storage addr;
         socklen_t len = sizeof addr;

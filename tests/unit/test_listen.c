@@ -150,6 +150,7 @@ static void vanished_peers_are_looked_for(void **state)
     qn_timer_stop(end);
     int accepted = other_end(fd);
     assert_true(accepted >= 0);
+    assert_int_equal(option(accepted, IPPROTO_TCP, TCP_NODELAY), 1);
     assert_int_equal(option(accepted, SOL_SOCKET, SO_KEEPALIVE), 1);
     int idle = option(accepted, IPPROTO_TCP, TCP_KEEPIDLE),
         interval = option(accepted, IPPROTO_TCP, TCP_KEEPINTVL),
