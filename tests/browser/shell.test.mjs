@@ -115,3 +115,13 @@ rig.journey("files of another version are not there, and the page says that it i
     await page.reload();
     await page.getByText(t("shell.outdated")).waitFor();
   });
+
+rig.journey("the palette finds the appearance and the language", {}, async ({ page, t }) => {
+  for (const [words, check] of [["dark", () => document.documentElement.dataset.theme === "dark"], ["deut", () => document.documentElement.lang === "de"]]) {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: t("palette.title") }).fill(words);
+    await page.getByRole("option").first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(check);
+  }
+});

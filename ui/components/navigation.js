@@ -1,12 +1,13 @@
 /* The column at the left: the four views, then what the current view adds (the list of chats),
  * then language, theme and help. On narrow screens a bar at the top with a drawer. */
-import { html, signal } from "../lib/html.js";
+import { html, signal, useEffect } from "../lib/html.js";
 import { LANGUAGES, language, t, useLanguage } from "../lib/i18n.js";
 import { href, route } from "../lib/route.js";
 import { THEMES, theme } from "../lib/theme.js";
 import { IconButton } from "./button.js";
 import { Icon } from "./icon.js";
 import { Menu } from "./menu.js";
+import { addFinder } from "./palette.js";
 import { drawer } from "./shell.js";
 
 const VIEWS = [["chat", "chat"], ["models", "box"], ["media", "media"], ["server", "server"]];
@@ -23,17 +24,27 @@ function Links() {
     </ul>`;
 }
 
+const languages = () => Object.entries(LANGUAGES).map(([id, name]) => ({
+    text: name, checked: language.value === id, run: () => useLanguage(id, { keep: true }),
+}));
+const themes = () => THEMES.map((id) => ({
+    text: t(`theme.${id}`), checked: theme.value === id, run: () => { theme.value = id; },
+}));
+
+/* The palette finds both by their own name and by what they are; without a text it is for commands. */
+function findPreferences(text) {
+    const wanted = text.trim().toLowerCase();
+    const all = [...languages().map((one) => ({ ...one, icon: "globe", hint: t("nav.language") })),
+        ...themes().map((one) => ({ ...one, icon: "contrast", hint: t("nav.theme") }))];
+    return wanted ? all.filter((one) => `${one.text} ${one.hint}`.toLowerCase().includes(wanted)) : [];
+}
+
 function Preferences({ openHelp, openPalette }) {
-    const languages = Object.entries(LANGUAGES).map(([id, name]) => ({
-        text: name, checked: language.value === id, run: () => useLanguage(id, { keep: true }),
-    }));
-    const themes = THEMES.map((id) => ({
-        text: t(`theme.${id}`), checked: theme.value === id, run: () => { theme.value = id; },
-    }));
+    useEffect(() => addFinder(findPreferences), []);
     return html`<div class="nav-foot">
         <${IconButton} icon="search" label=${t("nav.palette")} onClick=${openPalette} />
-        <${Menu} icon="globe" label=${t("nav.language")} items=${languages} />
-        <${Menu} icon="contrast" label=${t("nav.theme")} items=${themes} />
+        <${Menu} icon="globe" label=${t("nav.language")} items=${languages()} />
+        <${Menu} icon="contrast" label=${t("nav.theme")} items=${themes()} />
         <${IconButton} icon="help" label=${t("nav.help")} onClick=${openHelp} />
     </div>`;
 }
