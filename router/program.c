@@ -422,6 +422,8 @@ static void open_services(struct qn_program *p)
     open_pulls(p);
     p->custody.pulls = p->puller.pulls;
     p->open_rule = (struct qn_open_rule){.loop = p->loop,
+                                         .again = qn_routes_again,
+                                         .again_ctx = &p->routes,
                                          .auth = &p->auth,
                                          .inventory = p->inventory,
                                          .builtin_dir = s->builtin_dir,

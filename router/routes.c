@@ -242,8 +242,7 @@ static bool row_has(const struct qn_route *row, const char *path, const char *un
 {
     if ((row->places & QN_AT_ROOT) && matches(row->pattern, path, hit))
         return true;
-    return (row->places & QN_AT_PREFIXES) && unversioned &&
-           matches(row->pattern, unversioned, hit);
+    return (row->places & QN_AT_PREFIXES) && unversioned && matches(row->pattern, unversioned, hit);
 }
 
 static void write_methods(const bool has[static METHODS], struct qn_route_hit *hit)
@@ -374,9 +373,10 @@ static bool is_work(const struct qn_route *row)
     return row->dialect != NULL || row->flags & QN_WORK;
 }
 
-static void handle(const struct qn_apis *apis, const struct qn_route_handler *to, struct qn_http *h,
-                   const char *id)
+static void handle(const struct qn_apis *apis, const struct qn_route_hit *hit, struct qn_http *h)
 {
+    const struct qn_route_handler *to = &hit->row->handle;
+    const char *id = hit->id ? qn_arena_strndup(qn_http_arena(h), hit->id, hit->id_len) : NULL;
     switch (to->topic) {
     case QN_TOPIC_MODELS:
         to->fn.models(&apis->models, h, id);
@@ -532,10 +532,17 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
         } else if (hit.row->dialect) {
             qn_infer(r->inference, h, hit.row->dialect);
         } else {
-            const char *id = hit.id ? qn_arena_strndup(qn_http_arena(h), hit.id, hit.id_len) : NULL;
-            handle(r->apis, &hit.row->handle, h, id);
+            handle(r->apis, &hit, h);
         }
     }
+}
+
+void qn_routes_again(void *ctx, struct qn_http *h)
+{
+    const struct qn_routes *r = ctx;
+    struct qn_route_hit hit;
+    if (qn_route_find(qn_http_method(h), qn_http_path(h), &hit) == QN_ROUTE_FOUND)
+        handle(r->apis, &hit, h);
 }
 
 /* Whether qn_routes_serve will refuse the request, as far as its head shows. *hit is set if the

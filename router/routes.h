@@ -105,6 +105,9 @@ struct qn_routes {
     struct qn_ws *ws;
 };
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h);
+/* Calls the handler of a request that has been served before and is not yet answered. ctx: the
+ * struct qn_routes. */
+void qn_routes_again(void *ctx, struct qn_http *h);
 
 /* Accepts the WebSocket handshake of a request's head. False: the path has no WebSocket, or this
  * client may not open one; the request is then served by qn_routes_serve, which answers with the

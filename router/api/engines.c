@@ -415,15 +415,13 @@ static bool is_new(const struct qn_models_api *api, const char *name)
     return none;
 }
 
-static void add_opened(const void *api, struct qn_http *h, const char *id);
-
-/* opened: the files that the request names may be opened. */
-static void add(const struct qn_models_api *api, struct qn_http *h, bool opened)
+void qn_api_engine_add(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
     struct wish wish = {.context = CONTEXT_PRESET, .layers = LAYERS_PRESET};
     struct qn_named_files files = {.rule = api->open_rule};
+    (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
@@ -431,11 +429,11 @@ static void add(const struct qn_models_api *api, struct qn_http *h, bool opened)
     }
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    if (!err && !opened)
+    if (!err)
         qn_named_file(&files, wish.path);
     if (err) {
         qn_answer_error(h, &e);
-    } else if (qn_may_open(&files, h, add_opened, api, NULL)) {
+    } else if (qn_may_open(&files, h)) {
         struct asker *a = qn_xcalloc(1, sizeof *a);
         struct qn_buf name;
         qn_buf_init(&name, 2 * QN_MODEL_NAME_MAX);
@@ -458,18 +456,6 @@ static void add(const struct qn_models_api *api, struct qn_http *h, bool opened)
                              registered, a);
     }
     qn_json_free(doc);
-}
-
-static void add_opened(const void *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    add(api, h, true);
-}
-
-void qn_api_engine_add(const struct qn_models_api *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    add(api, h, false);
 }
 
 /* ---- removing ---- */

@@ -120,7 +120,7 @@ static void kept(void *ctx, const struct qn_error *e)
         e = &why;
     if (!e)
         told(a, "added");
-    if (!e && *a->giver) {
+    if (!e && *a->giver && !a->api->serving->closed) {
         char owner[QN_OWNER_MAX + 1];
         qn_owner_name(&a->row, NULL, owner);
         qn_chats_give(a->api->chats, a->giver, owner, given, a);

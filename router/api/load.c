@@ -315,10 +315,7 @@ static char *pin_to_save(const struct qn_json *doc)
     return qn_xstrdup(qn_json_raw_bool(&pinned) ? "{\"pinned\":true}" : "{\"pinned\":false}");
 }
 
-static void load_opened(const void *api, struct qn_http *h, const char *id);
-
-/* opened: the files that the request names may be opened. */
-static void load(const struct qn_models_api *api, struct qn_http *h, bool opened)
+void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -329,6 +326,7 @@ static void load(const struct qn_models_api *api, struct qn_http *h, bool opened
     struct asker *a = NULL;
     struct qn_buf named;
     struct qn_named_files files = {.rule = api->open_rule};
+    (void)id;
     qn_buf_init(&named, OPTIONS_MAX);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
@@ -355,12 +353,12 @@ static void load(const struct qn_models_api *api, struct qn_http *h, bool opened
     }
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    if (!err && !opened) {
+    if (!err) {
         struct qn_jref root = qn_json_root(doc);
         err =
             save ? qn_named_saved_options(&files, &root, &e) : qn_named_options(&files, &root, &e);
     }
-    if (!err && !qn_may_open(&files, h, load_opened, api, NULL))
+    if (!err && !qn_may_open(&files, h))
         goto out;
     if (!err) {
         a = qn_xcalloc(1, sizeof *a);
@@ -388,18 +386,6 @@ static void load(const struct qn_models_api *api, struct qn_http *h, bool opened
 out:
     qn_buf_deinit(&named);
     qn_json_free(doc);
-}
-
-static void load_opened(const void *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    load(api, h, true);
-}
-
-void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    load(api, h, false);
 }
 
 static void unload_gone(void *ctx)

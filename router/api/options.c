@@ -344,10 +344,7 @@ static void save(const struct qn_models_api *api, struct qn_http *h, const char 
     qn_catalog_set_options(api->models->catalog, name, options, saved, a);
 }
 
-static void set_opened(const void *api, struct qn_http *h, const char *id);
-
-/* opened: the files that the request names may be opened. */
-static void set(const struct qn_models_api *api, struct qn_http *h, const char *id, bool opened)
+void qn_api_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_snapshot *snap = NULL;
     struct qn_json *doc = NULL;
@@ -369,9 +366,9 @@ static void set(const struct qn_models_api *api, struct qn_http *h, const char *
         err = qn_json_bool_opt(&d, &dry, &e);
         for (bool more = qn_json_first(&root, &it); more && !err; more = qn_json_next(&it))
             err = check_member(v.type, &it, &e);
-        if (!err && !opened)
+        if (!err)
             err = qn_named_saved_options(&files, &root, &e);
-        later = !err && !qn_may_open(&files, h, set_opened, api, id);
+        later = !err && !qn_may_open(&files, h);
         if (!err && !later)
             merge(v.type, v.saved, &root, &merged);
     }
@@ -387,16 +384,6 @@ static void set(const struct qn_models_api *api, struct qn_http *h, const char *
     qn_snapshot_unref(snap);
     qn_buf_deinit(&merged);
     qn_json_free(doc);
-}
-
-static void set_opened(const void *api, struct qn_http *h, const char *id)
-{
-    set(api, h, id, true);
-}
-
-void qn_api_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
-{
-    set(api, h, id, false);
 }
 
 void qn_api_options_reset(const struct qn_models_api *api, struct qn_http *h, const char *id)

@@ -329,10 +329,7 @@ static void answer_here(const struct qn_pulls_api *api, struct qn_http *h,
     asker_free(a);
 }
 
-static void pull_opened(const void *api, struct qn_http *h, const char *id);
-
-/* opened: the files that the request names may be opened. */
-static void pull(const struct qn_pulls_api *api, struct qn_http *h, bool opened)
+void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -341,6 +338,7 @@ static void pull(const struct qn_pulls_api *api, struct qn_http *h, bool opened)
     struct qn_caller caller;
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     struct qn_named_files files = {.rule = api->open_rule};
+    (void)id;
     qn_auth_caller(api->serving->auth, h, &caller);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
@@ -353,7 +351,7 @@ static void pull(const struct qn_pulls_api *api, struct qn_http *h, bool opened)
     }
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    if (!err && !opened && !asked.admin_only && !asked.here)
+    if (!err && !asked.admin_only && !asked.here)
         err = qn_named_order(&files, &asked.order, &e);
     if (err) {
         qn_api_pull_refuse(api->puller, h, asked.order.model, &e);
@@ -362,7 +360,7 @@ static void pull(const struct qn_pulls_api *api, struct qn_http *h, bool opened)
                         asked.admin_only);
     } else if (asked.here) {
         answer_here(api, h, &asked.order, &wants);
-    } else if (qn_may_open(&files, h, pull_opened, api, NULL)) {
+    } else if (qn_may_open(&files, h)) {
         struct asker *a = asker_new(api, h, &asked.order, &wants);
         struct qn_pull_wish wish = {.order = &asked.order,
                                     .owner = caller.owner,
@@ -383,16 +381,4 @@ static void pull(const struct qn_pulls_api *api, struct qn_http *h, bool opened)
     }
     qn_arena_free(arena);
     qn_json_free(doc);
-}
-
-static void pull_opened(const void *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    pull(api, h, true);
-}
-
-void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    pull(api, h, false);
 }

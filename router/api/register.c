@@ -131,7 +131,7 @@ static bool is_here(const struct qn_models_api *api, const struct qn_pull_order 
 }
 
 static void register_hub(const struct qn_models_api *api, struct qn_http *h,
-                         const struct qn_jref *root, bool opened)
+                         const struct qn_jref *root)
 {
     struct qn_error e = {0};
     struct qn_pull_asked asked;
@@ -147,13 +147,13 @@ static void register_hub(const struct qn_models_api *api, struct qn_http *h,
                             "the name '%s' belongs to another model: choose another one, or delete "
                             "that one first",
                             asked.order.model);
-    if (!err && !same && !opened)
+    if (!err && !same)
         err = qn_named_order(&files, &asked.order, &e);
     if (err)
         qn_answer_error(h, &e);
     else if (same)
         done(asker_new(api, h, asked.order.model), NULL);
-    else if (qn_may_open(&files, h, qn_api_register_opened, api, NULL))
+    else if (qn_may_open(&files, h))
         put_order(api, h, &asked.order, size_bytes);
     qn_arena_free(arena);
 }
@@ -167,7 +167,7 @@ static bool says(const struct qn_jref *root, const char *member)
 /* Registers a file of this machine, and its projector if one is named. For a registered model,
  * members that the request does not have stay unchanged. */
 static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
-                            const struct qn_jref *root, bool opened, struct qn_error *e)
+                            const struct qn_jref *root, struct qn_error *e)
 {
     static const char *const labels[] = {"labels", "reasoning", "vision", "embedding", "reranking"};
     struct qn_arena *a = qn_http_arena(h);
@@ -191,13 +191,13 @@ static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
     if (!err)
         err = qn_pull_describe(root, a, &said, e);
     v = qn_json_get(root, "recipe_options");
-    if (!err && !opened) {
+    if (!err) {
         qn_named_file(&named, path);
         if (*mmproj)
             qn_named_file(&named, mmproj);
         err = qn_named_saved_options(&named, &v, e);
     }
-    if (err || !qn_may_open(&named, h, qn_api_register_opened, api, NULL))
+    if (err || !qn_may_open(&named, h))
         return err;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         labelled = labelled || says(root, labels[i]);
@@ -224,11 +224,11 @@ static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
     return QN_OK;
 }
 
-/* opened: the files that the request names may be opened. */
-static void register_any(const struct qn_models_api *api, struct qn_http *h, bool opened)
+void qn_api_register(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
+    (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
@@ -237,23 +237,11 @@ static void register_any(const struct qn_models_api *api, struct qn_http *h, boo
     } else {
         struct qn_jref root = qn_json_root(doc);
         if (qn_api_is_remote(&root))
-            qn_api_remote(api, h, &root, opened);
+            qn_api_remote(api, h, &root);
         else if (is_of_hub(&root))
-            register_hub(api, h, &root, opened);
-        else if (register_file(api, h, &root, opened, &e))
+            register_hub(api, h, &root);
+        else if (register_file(api, h, &root, &e))
             qn_answer_error(h, &e);
     }
     qn_json_free(doc);
-}
-
-void qn_api_register_opened(const void *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    register_any(api, h, true);
-}
-
-void qn_api_register(const struct qn_models_api *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    register_any(api, h, false);
 }

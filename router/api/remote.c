@@ -158,11 +158,11 @@ static bool may_define(const struct qn_models_api *api, struct qn_http *h,
     struct qn_named_files files = {.rule = api->open_rule};
     if (qn_json_type(&ca) == QN_JSON_STRING)
         qn_named_file(&files, qn_json_raw_str(&ca));
-    return qn_may_open(&files, h, qn_api_register_opened, api, NULL);
+    return qn_may_open(&files, h);
 }
 
 void qn_api_remote(const struct qn_models_api *api, struct qn_http *h,
-                   const struct qn_jref *request, bool opened)
+                   const struct qn_jref *request)
 {
     struct qn_error e = {0};
     struct asker *a = qn_xcalloc(1, sizeof *a);
@@ -187,7 +187,7 @@ void qn_api_remote(const struct qn_models_api *api, struct qn_http *h,
     if (!err)
         err = qn_json_parse(qn_buf_cstr(&a->file), a->file.len, &kept, &e);
     struct qn_jref definition = err ? (struct qn_jref){0} : qn_json_root(kept);
-    bool may = !err && (opened || may_define(api, h, &definition));
+    bool may = !err && may_define(api, h, &definition);
     qn_json_free(kept);
     if (!may) {
         asker_free(a);

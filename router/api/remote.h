@@ -7,11 +7,7 @@
 #include "io/http_server.h"
 
 bool qn_api_is_remote(const struct qn_jref *request);
-/* opened: the files that the request names may be opened. */
 void qn_api_remote(const struct qn_models_api *api, struct qn_http *h,
-                   const struct qn_jref *request, bool opened);
-
-/* Handles POST models/register again: a qn_opened_fn (register.c). */
-void qn_api_register_opened(const void *api, struct qn_http *h, const char *id);
+                   const struct qn_jref *request);
 
 #endif

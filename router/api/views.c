@@ -184,26 +184,24 @@ static qn_err name_files(const struct qn_jref *root, struct qn_named_files *out,
     return err;
 }
 
-static void set_opened(const void *api, struct qn_http *h, const char *id);
-
-/* opened: the files that the request names may be opened. */
-static void set(const struct qn_models_api *api, struct qn_http *h, bool opened)
+void qn_api_recipe_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
     struct qn_named_files files = {.rule = api->open_rule};
     size_t n = 0;
+    (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     struct qn_jref root = err ? (struct qn_jref){0} : qn_json_root(doc);
     if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
         err = take_options(api, &root, NULL, NULL, &n, &e);
-    if (!err && !opened)
+    if (!err)
         err = name_files(&root, &files, &e);
     if (err) {
         qn_answer_error(h, &e);
-    } else if (qn_may_open(&files, h, set_opened, api, NULL)) {
+    } else if (qn_may_open(&files, h)) {
         struct importing *im = qn_xcalloc(1, sizeof *im);
         im->api = api;
         im->http = h;
@@ -221,16 +219,4 @@ static void set(const struct qn_models_api *api, struct qn_http *h, bool opened)
             imported(im, NULL);
     }
     qn_json_free(doc);
-}
-
-static void set_opened(const void *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    set(api, h, true);
-}
-
-void qn_api_recipe_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
-{
-    (void)id;
-    set(api, h, false);
 }

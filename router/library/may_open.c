@@ -39,9 +39,6 @@ struct qn_open_look {
     bool for_user;        /* otherwise, files that this user may read */
     uid_t user;
     bool running;
-    qn_opened_fn again;
-    const void *api;
-    const char *id;
     bool not_allowed; /* the result */
     struct qn_error error;
 };
@@ -195,8 +192,11 @@ static void looked(void *ctx)
             "extra-models-dir)");
     else if (l->http && l->error.code)
         qn_answer_error(l->http, &l->error);
-    else if (l->http)
-        l->again(l->api, l->http, l->id);
+    else if (l->http) {
+        rule->opened = l->http;
+        rule->again(rule->again_ctx, l->http);
+        rule->opened = NULL;
+    }
     look_free(l);
     begin(rule);
 }
@@ -211,15 +211,16 @@ static bool needs_no_look(const struct qn_open_look *l)
     return !l->named.refusal;
 }
 
-bool qn_may_open(struct qn_named_files *n, struct qn_http *h, qn_opened_fn again, const void *api,
-                 const char *id)
+bool qn_may_open(struct qn_named_files *n, struct qn_http *h)
 {
     struct qn_caller caller;
     struct qn_http_ends ends;
-    if (!n->arena)
+    if (!n->arena || n->rule->opened == h) {
+        named_end(n);
         return true;
+    }
     struct qn_open_look *l = qn_xcalloc(1, sizeof *l), **at = &n->rule->waiting;
-    *l = (struct qn_open_look){.named = *n, .http = h, .again = again, .api = api, .id = id};
+    *l = (struct qn_open_look){.named = *n, .http = h};
     qn_auth_caller(n->rule->auth, h, &caller);
     l->in_folders_only = n->rule->open_to_others || !caller.admin;
     l->for_user = !l->in_folders_only && qn_http_ends(h, &ends) && qn_peer_user(&ends, &l->user) &&

@@ -25,9 +25,13 @@ struct qn_open_rule {
     const char *builtin_dir, *models_dir, *extra_models_dir; /* settings; the last MAY be NULL */
     bool open_to_others;                                     /* the server listens on addresses that
                                                                 other machines can reach */
+    /* Calls the handler of a request again. */
+    void (*again)(void *ctx, struct qn_http *h);
+    void *again_ctx;
     /* owned by may_open.c, zero at first: */
     struct qn_open_look *waiting; /* oldest first */
     int running;
+    const struct qn_http *opened; /* during `again`: the request, whose files may be opened */
 };
 
 /* The files that a request names, in the order in which they are checked. Only `rule` is set by the
@@ -60,20 +64,16 @@ qn_err qn_named_saved_options(struct qn_named_files *n, const struct qn_jref *op
 qn_err qn_named_order(struct qn_named_files *n, const struct qn_pull_order *order,
                       struct qn_error *e);
 
-/* Handles the request again; api and id as passed to qn_may_open. The files it names may be
- * opened. Loop thread. */
-typedef void (*qn_opened_fn)(const void *api, struct qn_http *h, const char *id);
-
-/* True if there is nothing to look at. Otherwise the handler returns without having changed
- * anything; later the error response is sent, or again is called, which does not list the files a
- * second time. Neither happens if the client disconnects first.
+/* True if the files may be opened. Otherwise the handler returns without having changed anything:
+ * the files have to be looked at first. Then the error response is sent, or the handler is called
+ * again from its beginning, and this call returns true. Neither happens if the client disconnects
+ * first.
  * - An admin of a server on loopback may name any file; but a file that the requesting user could
  *   not read gives the same 404 as a missing file.
  * - Other clients, and all clients of a server that other machines can reach, may name files in
  *   the server's model folders; any other path gives 403 whether it exists or not.
- * id: lives as long as the request, or NULL. Loop thread. */
-bool qn_may_open(struct qn_named_files *n, struct qn_http *h, qn_opened_fn again, const void *api,
-                 const char *id);
+ * Loop thread. */
+bool qn_may_open(struct qn_named_files *n, struct qn_http *h);
 
 /* True when the user may read the file by the permission bits of the file and of the folders on its
  * path. Groups are not evaluated: a file that only a group may read counts as unreadable. Blocks
