@@ -78,8 +78,9 @@ static int add(const struct qn_cli *cli, const char *name, bool admin, bool mine
         else if (mine)
             fputs("Your chats could not be given to the key: `quince logs` shows why.\n", stderr);
     }
+    bool lost = mine && !qn_json_raw_bool(&took);
     qn_json_free(doc);
-    return QN_EXIT_OK;
+    return lost ? QN_EXIT_FAILED : QN_EXIT_OK;
 }
 
 static int take_away(const struct qn_cli *cli, const char *name)

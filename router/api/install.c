@@ -370,7 +370,9 @@ static qn_err count(struct asker *a, struct qn_http *h, struct qn_error *e)
     struct qn_caller caller;
     qn_auth_caller(a->api->serving->auth, h, &caller);
     return qn_watchers_add(a->api->serving->watchers, caller.owner,
-                           "an installation that has begun goes on", &a->counted, e);
+                           "an installation that has begun goes on, and GET /v1/engines "
+                           "shows what is installed",
+                           &a->counted, e);
 }
 
 static void take(const struct qn_engines_api *api, struct qn_http *h, enum what what)

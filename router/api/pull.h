@@ -10,7 +10,7 @@
 #define QN_API_PRIORITY_FOR_ADMINS                                                                 \
     "a priority above 0 takes the turn of others' downloads, which needs an admin key"
 
-/* What a client can do that may follow no further download (http/watchers.h). */
+/* What a client can do instead that has too many streams (http/watchers.h). */
 #define QN_API_PULL_INSTEAD                                                                        \
     "POST /v1/pull with \"subscribe\": false downloads without a stream, and GET /v1/downloads "   \
     "shows the progress"

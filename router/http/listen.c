@@ -22,9 +22,8 @@ enum {
     BACKLOG = 512,
     ACCEPTS_PER_TURN = 64,
     REST_MS = 100, /* pause after running out of descriptors */
-    /* When a client has been silent for so long, its machine is asked whether the connection still
-     * exists, at this interval; after so many questions without an answer the connection ends, 110
-     * seconds after the last sign of the client. */
+    /* A client that has been silent for PROBE_IDLE_S is probed every PROBE_INTERVAL_S; after PROBES
+     * probes without an answer, 110 seconds after it was last heard, the connection ends. */
     PROBE_IDLE_S = 60,
     PROBE_INTERVAL_S = 10,
     PROBES = 5,
@@ -39,7 +38,7 @@ struct qn_listen {
     size_t n;
     int port, tag;
     bool open_to_others;
-    bool adopted; /* connections may have come before the sockets were set up */
+    bool adopted; /* handed over without our socket options: set on each connection */
     struct qn_timer *rest;
 };
 
@@ -66,8 +65,8 @@ static void set_option(int fd, int level, int name, int value)
 
 /* For a listening socket, whose connections inherit these options (accept(2), Linux), or for a
  * connection. TCP_USER_TIMEOUT is not set: it would also end connections of clients that are there
- * and do not read for a while, for which http_pace.h has limits. Bytes in transit to a machine that
- * has vanished, during which there are no probes, are looked for by the HTTP server. */
+ * and do not read for a while, for which http_pace.h has limits. While bytes are unconfirmed there
+ * are no probes: then the HTTP server finds out (qn_link_is_lost). */
 static void set_up(int fd)
 {
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);

@@ -19,13 +19,13 @@ qn_err qn_watchers_add(struct qn_watchers *all, const char *owner, const char *i
     size_t own = count_of(all, owner), left = QN_WATCHERS_MAX - all->n;
     if (left == 0)
         return qn_fail(e, QN_EBUSY,
-                       "all %d streams for chats, answers, the log and downloads are open: try "
-                       "again later; %s",
+                       "all %d streams for chats, answers, the log, downloads and installations "
+                       "are open: try again later; %s",
                        QN_WATCHERS_MAX, instead);
     if (own && (own >= QN_WATCHERS_OWNER_MAX || own >= left))
         return qn_fail(e, QN_EBUSY,
-                       "this client has %zu streams open for chats, answers, the log and "
-                       "downloads, of at most %d: close one of them; %s",
+                       "this client has %zu streams open for chats, answers, the log, downloads "
+                       "and installations, and gets no more now (at most %d): close one; %s",
                        own, QN_WATCHERS_OWNER_MAX, instead);
     *w = (struct qn_watcher){.all = all, .next = all->first};
     snprintf(w->owner, sizeof w->owner, "%s", owner);

@@ -1,8 +1,8 @@
-/* Counts the streams that follow something until their client leaves or it ends: changes of chats,
- * an answer in progress, the log, a download. Such a stream may be idle for ever without being
- * slow, so that connections of this kind are limited, of one owner and in all, to fewer than the
- * server has (io/http_server.h). Requests that cause work, such as inference, are not counted, nor
- * are WebSockets, which have limits of their own (ws.h). Pure; loop thread only. */
+/* Counts the replies that follow something until their client leaves or it ends: changes of chats,
+ * an answer in progress, the log, a download, an installation. Such a reply may be idle for ever
+ * without being closed as too slow; so their number is limited, of one owner and in all, below the
+ * number of connections that the server has (io/http_server.h). Inference is not counted, nor are
+ * WebSockets, which have limits of their own (ws.h). Pure; loop thread only. */
 #ifndef QN_HTTP_WATCHERS_H
 #define QN_HTTP_WATCHERS_H
 
@@ -22,7 +22,7 @@ struct qn_watchers {
     size_t n;
 };
 
-/* One stream; a member of what its request has, all zero at first. */
+/* One stream; embedded in the struct of its request, all zero at first. */
 struct qn_watcher {
     struct qn_watchers *all; /* NULL: not counted */
     struct qn_watcher *next, *prev;

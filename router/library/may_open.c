@@ -21,7 +21,8 @@ enum need {
     MAY_OPEN, /* by the rule */
     EXISTS,
     IS_FILE, /* that load options name */
-    NOTHING  /* it is looked at, so that the loop, which will do so, need not wait for its disk */
+    NOTHING  /* only stat() is called: if the disk hangs, this worker waits and not the loop, which
+                calls stat() for a load as well */
 };
 
 struct qn_named_file {

@@ -1,7 +1,7 @@
 /* Which files a client may name: one rule for all requests with paths.
  *
  * Looking at a file takes as long as its disk does, for ever on a network mount whose server is
- * gone. So a handler lists the files that its request names, and a worker looks at them. */
+ * gone. So a handler lists the files that its request names, and a worker looks at them first. */
 #ifndef QN_LIBRARY_MAY_OPEN_H
 #define QN_LIBRARY_MAY_OPEN_H
 
@@ -35,8 +35,8 @@ struct qn_open_rule {
 };
 
 /* The files that a request names, in the order in which they are checked. Only `rule` is set by the
- * handler; the rest is zero at first. Passed to qn_may_open, which ends it, or ended by a function
- * below that fails. Loop thread. */
+ * handler; the rest is zero at first. Its memory is freed by qn_may_open, or by a function below
+ * that fails. Loop thread. */
 struct qn_named_files {
     struct qn_open_rule *rule;
     struct qn_arena *arena; /* NULL: no file is named */
@@ -64,10 +64,10 @@ qn_err qn_named_saved_options(struct qn_named_files *n, const struct qn_jref *op
 qn_err qn_named_order(struct qn_named_files *n, const struct qn_pull_order *order,
                       struct qn_error *e);
 
-/* True if the files may be opened. Otherwise the handler returns without having changed anything:
- * the files have to be looked at first. Then the error response is sent, or the handler is called
- * again from its beginning, and this call returns true. Neither happens if the client disconnects
- * first.
+/* True: the files may be opened. False: the handler must return without having changed anything,
+ * because the files have to be looked at first. After that the error response is sent, or the
+ * handler is called a second time and this call returns true; neither happens if the client has
+ * disconnected. The rule:
  * - An admin of a server on loopback may name any file; but a file that the requesting user could
  *   not read gives the same 404 as a missing file.
  * - Other clients, and all clients of a server that other machines can reach, may name files in
@@ -76,8 +76,8 @@ qn_err qn_named_order(struct qn_named_files *n, const struct qn_pull_order *orde
 bool qn_may_open(struct qn_named_files *n, struct qn_http *h);
 
 /* True when the user may read the file by the permission bits of the file and of the folders on its
- * path. Groups are not evaluated: a file that only a group may read counts as unreadable. Blocks
- * while the disk does. Any thread. */
+ * path. Groups are not evaluated: a file that only a group may read counts as unreadable. May
+ * block on the disk. Any thread. */
 bool qn_readable_by(const char *path, uid_t uid);
 
 #endif

@@ -100,13 +100,13 @@ unsigned qn_inventory_abilities(const struct qn_inventory *inv, const struct qn_
 struct qn_buf;
 /* The draft model that load options name: *name lent by the options, NULL if there is none, and the
  * path of its file. options: a JSON object as clients write it. QN_EINVAL with the option as param:
- * it is not a model that could be one. Loop thread. */
+ * this model cannot be used as a draft. Loop thread. */
 qn_err qn_inventory_draft(struct qn_inventory *inv, const struct qn_jref *options,
                           const char **name, struct qn_buf *path, struct qn_error *e);
 
 /* Checks that a file named by load options exists: that of the draft model of this name or, if that
- * is NULL, an adapter. QN_EINVAL with the option as param and the path in the message. Blocks while
- * the disk does. Any thread. */
+ * is NULL, an adapter. QN_EINVAL with the option as param and the path in the message. May block on
+ * the disk. Any thread. */
 qn_err qn_inventory_check_file(const char *draft, const char *path, struct qn_error *e);
 
 /* Like qn_inventory_find for operations that cannot be undone: the name must match exactly, except

@@ -392,7 +392,7 @@ static bool lacked_memory(const struct qn_child_status *s)
            (s->crash_report && s->crash_report->signal == SIGKILL && !s->crash_report->by_us);
 }
 
-/* Models whose memory a load could have had. */
+/* The number of other models that could have been evicted for a load. */
 static size_t others_in_memory(struct qn_model_slot *p)
 {
     struct qn_resident live[QN_RESIDENTS_MAX];

@@ -123,7 +123,7 @@ def test_clients_that_no_longer_wait_and_a_server_that_stops(house, disk):
             server.post(path, body, timeout=0.05)
     waiting = [Ask(server, path, body) for _ in range(3)]
     wait_until(lambda: disk.looks(file) > looks, what="a look")
-    # There are fewer workers than such requests; one is left for what other requests need.
+    # More such requests were sent than there are workers, but only two of them occupy one.
     assert server.get("/v1/models/user.m/files", timeout=LIVE_S).status == 200
     disk.hangs.unlink()
     for ask in waiting:

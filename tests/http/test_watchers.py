@@ -84,7 +84,7 @@ def test_answers_and_events(house):
             status, message = streams.ask(path, bearer(KEY))
             assert status == 503 and str(OF_ONE) in message and instead in message, message
         assert streams.ask(EVENTS, bearer(ADMIN))[0] == 200
-        # What works is not counted, and the answer is being written.
+        # The answer goes on.
         assert chat.messages()[answer]["state"] == "answering"
         for _ in range(4):
             streams.close_one()
@@ -121,7 +121,7 @@ def test_downloads(depot):  # noqa: F811
 
 
 def test_all_owners_together(house):
-    """No owner can take the last ones, so that one more owner always gets some."""
+    """An owner gets no more than are left for others, so that many owners get some each."""
     server = house.start(env=BOTH)
     names = [f"k{i}" for i in range(10)]
     keys = [server.post("/internal/keys", {"name": n, "admin": False}, headers=bearer(ADMIN)).json["key"]

@@ -1,6 +1,6 @@
-/* Preloaded into quinced by tests/http/test_named_files.py: a disk that may stop responding. Paths
- * below QUINCE_TEST_DISK/disk are on it. Such a path is appended to
- * QUINCE_TEST_DISK/looks, as a line, each time it is looked at; while QUINCE_TEST_DISK/hangs
+/* Preloaded into quinced by tests/http/test_named_files.py: a disk that may stop responding to
+ * realpath, stat and access. Paths below QUINCE_TEST_DISK/disk are on it. Such a path is appended
+ * to QUINCE_TEST_DISK/looks, as a line, each time it is looked at; while QUINCE_TEST_DISK/hangs
  * exists, the look does not return. */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -34,8 +34,10 @@ char *realpath(const char *restrict path, char *restrict resolved)
 {
     static char *(*next)(const char *restrict, char *restrict);
     look(path);
-    if (!next)
+    if (!next) /* on x86-64 there is an older version, too, which dlsym may find */
         *(void **)&next = dlvsym(RTLD_NEXT, "realpath", "GLIBC_2.3");
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "realpath");
     return next(path, resolved);
 }
 

@@ -31,7 +31,7 @@ const themes = () => THEMES.map((id) => ({
     text: t(`theme.${id}`), checked: theme.value === id, run: () => { theme.value = id; },
 }));
 
-/* The palette finds both by their own name and by what they are; without a text it is for commands. */
+/* For the palette: languages and themes, found by their name or by the words for language and theme; none without a text. */
 function findPreferences(text) {
     const wanted = text.trim().toLowerCase();
     const all = [...languages().map((one) => ({ ...one, icon: "globe", hint: t("nav.language") })),

@@ -30,9 +30,9 @@ function FromElsewhere({ server }) {
         <p>${t("server.connect.lan.why")}</p>
         <ol class="steps">
             <li>${t("server.connect.lan.key")} ${isAdmin.value && html`<a href=${href("server", "keys")}>${t("server.part.keys")}</a>`}
-                <${Snippet} label=${t("server.connect.command")} code="export QUINCE_API_KEY=$(quince keys add me --admin --mine)" /></li>
+                <${Snippet} label=${t("server.connect.command")} code="quince keys add me --admin --mine" /></li>
             <li>${t("server.connect.lan.host")} ${isAdmin.value && html`<a href=${href("server", "settings", { q: "host" })}>${t("server.part.settings")}</a>`}
-                <${Snippet} label=${t("server.connect.command")} code="quince config set host=0.0.0.0" /></li>
+                <${Snippet} label=${t("server.connect.command")} code=${`QUINCE_API_KEY=${t("server.connect.your_key")} quince config set host=0.0.0.0`} /></li>
             <li>${t("server.connect.lan.restart")}</li>
             <li>${t("server.connect.lan.then")}
                 ${server.addresses.map((address) => html` <code>${urlOf(address, server.port)}</code>`)}</li>
